@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 import pkex
 from benchmarks.record import RESULTS, config, load, store
 from benchmarks.timing import resident
-from pkex.explain import effect_sums, gradients
+from pkex.explain import effect_background, effect_sums, gradients
 from pkex.games import engine, means
 from pkex.games.threads import run_in_order
 from pkex.models import posterior_moments
@@ -51,6 +51,7 @@ REPEATS, LIMIT = 60, 5.0  # of a call, as often as fits in so many seconds and a
 SHORTEST = 0.15  # seconds of a repeat, as the system counts in hundredths
 OTHERS = 0.1  # of a core
 MODULES: tuple[Any, ...] = (
+    effect_background,
     effect_sums,
     gradients,
     engine,

@@ -13,6 +13,9 @@ from pkex._util.types import Floats
 from pkex.explain.effect_sums import PartOfModel
 from pkex.explain.problem import Problem
 from pkex.explain.unsupported import refuse_conditional
+from pkex.games.blas import single_blas
+from pkex.games.blocks import even_step, rectangle
+from pkex.games.threads import run_in_order
 from pkex.kernels.splitting import split_kernel
 from pkex.models.grids import column_cells
 from pkex.models.preparation import prepare_groups, to_model_columns
@@ -21,6 +24,8 @@ from pkex.models.removal import make_backgrounds
 from pkex.results.about import About
 
 __all__ = ["EffectBackground", "effect_background"]
+
+_FACTORS = 2**20  # of a block of rows, which takes some milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,7 @@ class EffectBackground:
         return np.column_stack([each.astype(kind) for each in cells])
 
 
-def effect_background(problem: Problem) -> EffectBackground:
+def effect_background(problem: Problem, n_jobs: int | None) -> EffectBackground:
     """Return the background rows of a problem, or the training points of a model without any."""
     refuse_conditional(problem, "effects", "they are means over background rows")
     expansion = problem.expansion
@@ -96,12 +101,20 @@ def effect_background(problem: Problem) -> EffectBackground:
         )
         for part, values in zip(expansion.parts, rows, strict=True)
     ]
-    values = [part.evaluate(x) for part, x in zip(expansion.parts, rows, strict=True)]
-    predictions = np.sum(values, axis=0).reshape(len(weights), -1)
+    intercepts = np.sum([np.reshape(part.intercept, -1) for part in expansion.parts], axis=0)
+    predictions = np.sum([_predict(part, n_jobs) for part in parts], axis=0) + intercepts
     intercept = problem.intercept.reshape(-1)
     binned = binned_columns(expansion, table)
     categorical = tuple(j for j in categorical_columns(expansion) if j not in binned)
     return EffectBackground(table, weights, parts, intercept, predictions, categorical, description)
+
+
+def _predict(part: PartOfModel, n_jobs: int | None) -> Floats:
+    """Return a part of the model at its rows without the intercept, (n_rows, n_outputs)."""
+    step = even_step(len(part.rows), max(1, _FACTORS // max(1, part.points.size)))
+    blocks = [rows for rows, _ in rectangle(len(part.rows), 1, step)]
+    with single_blas():
+        return np.concatenate(list(run_in_order(part.predict, blocks, n_jobs)))
 
 
 def _training_points(problem: Problem) -> tuple[Floats, str]:

@@ -65,7 +65,7 @@ def explain_effects(
                 "return_std gives the band of an average curve, which kind='individual' leaves "
                 "out; pass kind='both'."
             )
-    base = effect_background(problem)
+    base = effect_background(problem, n_jobs)
     chosen = _choose(problem, base, features, kind, n_jobs)
     grids, curves = zip(
         *(_make_curve(problem, base, each, options) for each in chosen), strict=True
@@ -323,7 +323,7 @@ def _h_statistics(
     function of j and one of all others; that of a pair is the fraction of the variance of its joint
     partial dependence that is not a sum of a function of each.
     """
-    base = effect_background(problem)
+    base = effect_background(problem, n_jobs)
     places = [part.rows for part in base.parts]
     single = sorted({j for each in chosen for j in each})
     sets = [*((j,) for j in single), *(each for each in chosen if len(each) == 2)]

@@ -1,8 +1,8 @@
 """`sensitivity`: which inputs drive the output of a kernel machine over their whole range.
 
 Sobol indices and Shapley effects of a kernel expansion are sums over pairs of its atoms
-(`pkex.games.moments`). Nothing is sampled: a table gives the marginals by its rows, a distribution
-by the nodes of a rule, of which there are so many that twice as many change nothing.
+(`pkex.games.variances`). Nothing is sampled: a table gives the marginals by its rows, a
+distribution by the nodes of a rule, of which there are so many that twice as many change nothing.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.backend import game_class
 from pkex.games.blas import single_blas
-from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
-from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums, centre_factors
+from pkex.games.moments import AtomFactors
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
+from pkex.games.variances import VarianceSums, sum_variances
 from pkex.kernels.bounded import within
 from pkex.kernels.normal_form import bound_gap
 from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
@@ -188,7 +188,10 @@ def sensitivity(
 def _sum_variance(
     problem: Problem, inputs: Inputs, order: int, n_jobs: int | None
 ) -> tuple[VarianceSums, Floats]:
-    """Return what the variance is made of, for some inputs, and what the function is off by."""
+    """Return what the variance is made of, for some inputs, and what the function is off by.
+
+    An order of 0 leaves out the Shapley effects.
+    """
     expansion = problem.expansion
     backend = game_class()  # once for the call
     columns_of, bundles = bundle_inputs(inputs, problem.feature_groups)
@@ -205,9 +208,7 @@ def _sum_variance(
         weights.append(atoms.spread(alpha))
     every = AtomFactors(parts, np.concatenate(weights), bundles)
     with single_blas():  # which would have threads beside those of the engine
-        factors = centre_factors(every, n_jobs=n_jobs)
-        game = VarianceGame(every, factors, pairs=order == 2, backend=backend)
-        sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
+        sums = sum_variances(every, pairs=order == 2, shapley=order > 0, n_jobs=n_jobs)
     return sums._replace(mean=sums.mean + problem.intercept), missed
 
 
@@ -219,8 +220,8 @@ def _refine_nodes(
     before: VarianceSums | None = None
     while True:
         inputs = from_distributions(problem.expansion, X, size, has_names=has_names)
-        # pairs are not compared, so the first sums, which are never the last, go without
-        sums, missed = _sum_variance(problem, inputs, 1 if before is None else order, n_jobs)
+        # the first sums are never the last, so they have no more than is compared
+        sums, missed = _sum_variance(problem, inputs, 0 if before is None else order, n_jobs)
         if before is not None:
             difference = _largest_difference(before, sums)
             if difference <= _SETTLED or 2 * size > most:
@@ -243,12 +244,20 @@ def _mixture_error(sums: VarianceSums, missed: Floats) -> float:
 
 
 def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
+    """Return the largest change of an index or the variance, in units of the variance.
+
+    Of Shapley effects and pairs of inputs neither is looked at: their parts are parts of the total
+    order, in which they count fully.
+    """
     scale = np.where(after.variance > 0.0, after.variance, 1.0)
-    differences = [
+    return max(
         float(np.max(np.abs(new - old) / scale, initial=0.0))
-        for old, new in zip(before[:3] + before[4:5], after[:3] + after[4:5], strict=True)
-    ]
-    return max(differences)
+        for old, new in (
+            (before.first, after.first),
+            (before.total, after.total),
+            (before.variance, after.variance),
+        )
+    )
 
 
 def _assemble(

@@ -21,6 +21,7 @@ __all__ = [
     "multiply_cells",
     "sum_blocks",
     "sum_chain",
+    "sum_variances",
 ]
 
 GAME: Any = None
@@ -41,6 +42,8 @@ measure_cells: Any = None
 """Those of `pkex.games.corners`, or None."""
 integrate_cells: Any = None
 multiply_cells: Any = None
+sum_variances: Any = None
+"""That of `pkex.games.variance_tiles`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -60,6 +63,7 @@ try:
         multiply_cells,
         sum_blocks,
         sum_chain,
+        sum_variances,
     )
 except ImportError as error:
     MISSING = error.with_traceback(None)

@@ -1,4 +1,4 @@
-"""The variances of many functions over the same atoms, as games: `pkex.games.moments` for draws.
+"""The variances of many functions over the same atoms, as games: `pkex.games.variances` for draws.
 
 Draws from the posterior of a Gaussian process differ in their weights alone,
 

@@ -30,7 +30,7 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
 from pkex.kernels.product_matern import ProductMatern
 
-__all__ = ["mean_factors", "mean_over_pairs", "mean_roundings"]
+__all__ = ["ELEMENTWISE", "mean_factors", "mean_over_pairs", "mean_roundings"]
 
 
 _FEWEST_ROWS = 64
@@ -43,7 +43,8 @@ _CELLS = 2**18  # numbers whose means over all pairs are four tasks
 _FEW = 64  # different values of a column
 _LOOKED_AT = 3 * _FEW // 2  # rows that show whether there may be so few
 _OTHERS = 4.0  # the factors of a row with all rows, where that with itself may be taken off
-_ELEMENTWISE = (RBF, Laplacian, ProductMatern, Cauchy, Chi2, Periodic, Categorical)
+ELEMENTWISE = (RBF, Laplacian, ProductMatern, Cauchy, Chi2, Periodic, Categorical)
+"""Kernels of which pairs of cells are evaluated in compiled code."""
 
 
 def mean_roundings(n_rows: int, n_points: int) -> float:
@@ -121,7 +122,7 @@ def _places(game: Game) -> list[_Place | None] | None:
     places: dict[int, _Place] = {}
     n_factors = 0
     for leaf in game.term.leaves:
-        if type(leaf) not in _ELEMENTWISE:
+        if type(leaf) not in ELEMENTWISE:
             return None
         covered = range(game.term.n_columns) if leaf.columns is None else leaf.columns
         places.update((column, _Place(leaf, place)) for place, column in enumerate(covered))

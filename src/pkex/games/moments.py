@@ -1,23 +1,8 @@
-"""The variance of a function over independent inputs, as a game: Sobol indices, Shapley effects.
+"""The factors of atoms under independent inputs: their means and covariances.
 
-A coalition S is worth ``Var E[f(X) | X_S]``, what its inputs explain when the others are averaged
-out. With the atoms of f (`pkex.games.atoms`) and independent players that is a sum over pairs of
-atoms a and c,
-
-    sum_ac w_a w_c (prod_{j in S} E[g_aj g_cj] prod_{j not in S} E[g_aj] E[g_cj]),
-
-minus the worth of nobody, ``(E f)^2``. Three measures of the same product games give three
-indices: t = 0 the *first order*, what a player explains alone; t = 1 the *total*, what is lost
-without it; and the mean over t the *Shapley effect*, which lies between the two and sums to the
-variance. For independent inputs f is a sum of parts of its own for every set of players,
-uncorrelated with each other, and the three count of a set's variance all of it if it has one
-player, all of it, and an equal share for each player. The part of a pair of players is
-
-    sum_ac w_a w_c C_j C_m prod_{others} E[g_a] E[g_c],      C_j = E[g_aj g_cj] - E[g_aj] E[g_cj].
-
-The covariances ``C_j`` are matrix products over the rows of centred factors, each times the root of
-the weight of its row, and the present factor is absent factor plus covariance. An atom of a single
-player may be shifted by a constant, which changes no variance; it is centred.
+The covariances of the factors of two atoms, ``C_j = E[g_aj g_cj] - E[g_aj] E[g_cj]``, are matrix
+products over the rows of centred factors, each times the root of the weight of its row. Where these
+are not too many, they are kept and made short (`pkex.games.compression`).
 """
 
 from __future__ import annotations
@@ -25,35 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
-from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
-from pkex.games.backend import Backend, game_class
-from pkex.games.blocks import rectangle, triangle
+from pkex.games.blocks import rectangle
 from pkex.games.compression import Compression
 from pkex.games.engine import run_reduction
-from pkex.games.measures import FirstIn, LastIn, Shapley
-from pkex.games.protocols import BlockSums, Factors, Game, Task
-from pkex.games.rules import Rule
-from pkex.games.sources import given_game
-from pkex.games.sums import GameSums, sort_rules, sum_tolerance
-from pkex.games.threads import cluster_width, raise_if_cancelled, workspace
+from pkex.games.protocols import Factors, Task
+from pkex.games.threads import cluster_width, raise_if_cancelled
 
 __all__ = [
     "AtomFactors",
     "Bundles",
     "CentredFactors",
-    "VarianceGame",
-    "VarianceSums",
     "centre_factors",
     "multiply_centred",
-    "multiply_means",
 ]
 
 
@@ -82,9 +57,14 @@ class Bundles:
     owners: NDArray[np.intp]
     n_players: int
 
+    @property
+    def are_players(self) -> bool:
+        """Whether every player has one bundle, in the order of the players."""
+        return np.array_equal(self.owners, np.arange(self.n_players))
+
     def join(self, factors: Factors) -> Factors:
         """Return the factors of the players from those of the bundles, on the first axis."""
-        if np.array_equal(self.owners, np.arange(self.n_players)):
+        if self.are_players:
             return factors
         shape = (self.n_players, *factors.values.shape[1:])
         values, deficits = np.ones(shape), np.zeros(shape)
@@ -92,32 +72,6 @@ class Bundles:
             values[owner] *= value
             deficits[owner] += lack * (1.0 - deficits[owner])
         return Factors(values, deficits)
-
-
-class VarianceSums(NamedTuple):
-    """What the variance of some outputs is made of.
-
-    Attributes
-    ----------
-    first, total, shapley : arrays of shape (players, outputs)
-    pairs : array of shape (players, players, outputs) or None
-        The variances of the parts of two players.
-    variance, mean : arrays of shape (outputs,)
-    magnitudes : array of shape (outputs,)
-        Sums of absolute terms, which rounding errors are measured by: where factors lie in [0, 1],
-        of weights times deficits, as a pair is relatively exact in the deficits of its factors.
-    rules : tuple of Rule
-        Those of the Shapley effects.
-    """
-
-    first: Floats
-    total: Floats
-    shapley: Floats
-    pairs: Floats | None
-    variance: Floats
-    mean: Floats
-    magnitudes: Floats
-    rules: tuple[Rule, ...]
 
 
 class CentredFactors(NamedTuple):
@@ -134,15 +88,12 @@ class CentredFactors(NamedTuple):
         None where factors minus their means are too many to be kept.
     mean_of_singles : array of shape (outputs,)
         What atoms of single players have in the mean of the functions.
-    unit : bool
-        Whether all factors lie in [0, 1].
     """
 
     means: Factors
     lacks: Floats
     centred: list[Floats] | None
     mean_of_singles: Floats
-    unit: bool
 
 
 class AtomFactors:
@@ -174,24 +125,25 @@ class AtomFactors:
         small, large = (math.isqrt(size // self.n_bundles) for size in (_TILE, _LARGEST_TILE))
         n_blocks = math.ceil(self.count / max(1, small, min(large, _SIDE)))
         n_blocks = max(n_blocks, min(_FEWEST_BLOCKS, self.count // _SHARED))
+        n_blocks += n_blocks > 1 and n_blocks % 2  # so that two threads have the same to do
         self.side = math.ceil(self.count / n_blocks)  # atoms of a block, alike in all but the last
         few = self.n_bundles * self.n_rows * self.count <= _KEPT
         self.keep = few if keep is None else keep
         self.sums = np.empty((2, self.n_bundles, self.count))
         self.centred: list[Floats] = []
-        self.unit = True
 
     def tasks(self) -> Sequence[Task]:
         """Return blocks of atoms, each at all rows."""
         rows = slice(0, self.n_rows)
         return [Task(rows, atoms) for atoms, _ in rectangle(self.count, 1, self.side)]
 
-    def run(self, task: Task) -> tuple[slice, Floats, bool, Floats | None]:
+    def run(self, task: Task) -> tuple[slice, Floats, Floats | None]:
         """Return the means of factors and deficits of a block, and weighted factors if kept."""
         atoms = task.points
         width = atoms.stop - atoms.start
-        sums, unit = np.zeros((2, self.n_bundles, width)), True
-        kept = np.empty((2, self.n_bundles, self.n_rows, width)) if self.keep else None
+        sums = np.zeros((2, self.n_bundles, width))
+        deficits = np.empty((self.n_bundles, self.n_rows, width)) if self.keep else None
+        values: Floats | None = None  # kept only where they seem to be needed
         step = max(1, _STEP // (self.n_bundles * width))
         for start in range(0, self.n_rows, step):
             if start:
@@ -199,24 +151,32 @@ class AtomFactors:
             rows = slice(start, min(start + step, self.n_rows))
             factors = self.evaluate(rows, atoms)
             shares = self.bundles.weights[rows].T[:, None, :]
-            unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
             for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
-            if kept is not None:
-                kept[:, :, rows] = factors
-        if kept is None:
-            return atoms, sums, unit, None
+            if deficits is None:
+                continue
+            if start == 0 and not _are_near_one(factors.deficits.mean(axis=1)).all():
+                values = np.empty_like(deficits)
+            deficits[:, rows] = factors.deficits
+            if values is not None:
+                values[:, rows] = factors.values
+        if deficits is None:
+            return atoms, sums, None
         # from deficits where factors are near 1, else from values: each has its own roundings
-        np.subtract(kept[0], sums[0][:, None], out=kept[0])
-        np.subtract(sums[1][:, None], kept[1], out=kept[1], where=_are_near_one(sums[1])[:, None])
-        np.copyto(kept[1], kept[0], where=~_are_near_one(sums[1])[:, None])
-        return atoms, sums, unit, kept[1] * self.roots
+        near = _are_near_one(sums[1])
+        centred = np.subtract(sums[1][:, None], deficits, out=deficits)
+        if not near.all():
+            if values is None:
+                values = self.evaluate(slice(0, self.n_rows), atoms).values
+            np.subtract(values, sums[0][:, None], out=values)
+            np.copyto(centred, values, where=~near[:, None])
+        centred *= self.roots
+        return atoms, sums, centred
 
-    def add(self, part: tuple[slice, Floats, bool, Floats | None]) -> None:
+    def add(self, part: tuple[slice, Floats, Floats | None]) -> None:
         """Take in what a task returned."""
-        atoms, sums, unit, centred = part
+        atoms, sums, centred = part
         self.sums[:, :, atoms] = sums
-        self.unit &= unit
         if centred is not None:
             self.centred.append(centred)
 
@@ -231,11 +191,30 @@ class AtomFactors:
         mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         deficits[single[alone], alone] = 1.0
-        return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles, self.unit)
+        return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles)
 
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
         return join_factors(self.parts, rows, wanted)
+
+    def add_covariances(self, lacks: Floats, first: slice, second: slice, total: Floats) -> None:
+        """Add those of the factors of a tile under each bundle to (bundles, atoms, atoms).
+
+        `lacks` are the means of the deficits.
+        """
+        step = max(1, _ROWS // (self.n_bundles * sum(total.shape[1:])))
+        for start in range(0, self.n_rows, step):
+            raise_if_cancelled()
+            rows = slice(start, min(start + step, self.n_rows))
+            left, right = (self._centre(lacks, rows, some) for some in (first, second))
+            total += left.transpose(0, 2, 1) @ right
+
+    def _centre(self, lacks: Floats, rows: slice, atoms: slice) -> Floats:
+        """Return factors minus their means, times roots of weights, (bundles, rows, atoms)."""
+        deficits = self.evaluate(rows, atoms).deficits
+        centred: Floats = lacks[:, None, atoms] - deficits
+        centred *= self.roots[:, rows]
+        return centred
 
 
 def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
@@ -253,130 +232,6 @@ def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
     return factors._replace(centred=centred)
 
 
-class VarianceGame:
-    """The game of variances of functions that are sums of atoms: a reduction.
-
-    Parameters
-    ----------
-    atoms : AtomFactors
-    factors : CentredFactors
-        What `centre_factors` returns of them.
-    pairs : bool
-        Whether the parts of two players are wanted.
-    backend : Backend, optional
-        Asked for here by default.
-    """
-
-    def __init__(
-        self,
-        atoms: AtomFactors,
-        factors: CentredFactors,
-        *,
-        pairs: bool = False,
-        backend: Backend | None = None,
-    ) -> None:
-        self.atoms, self.factors, self.pairs = atoms, factors, pairs
-        self.weights, self.bundles = atoms.weights, atoms.bundles
-        n_players, n_outputs = self.bundles.n_players, self.weights.shape[1]
-        self.games = _index_games(n_players, backend or game_class())
-        self.absent = self.bundles.join(factors.means).values
-        self.sums = Accumulator.of_blocks(1, n_players, n_outputs)
-        self.worth: Floats = np.multiply.reduce(self.absent, axis=0) @ self.weights
-
-    def tasks(self) -> Sequence[Task]:
-        """Return tiles of pairs of atoms, each unordered pair once."""
-        side = self.atoms.side
-        return [Task(*block) for block in triangle(self.atoms.count, side, side)]
-
-    def run(self, task: Task) -> tuple[list[BlockSums], Floats | None]:
-        """Return the sums of a tile for each index, and those of pairs of players."""
-        first, second = task.rows, task.points
-        weights = self.weights[first, None] * self.weights[None, second]
-        if second.start != first.start:
-            weights *= 2.0
-        present, absent = self._factors(first, second)
-        flat = Factors(*(part[:, None, :] for part in present))
-        local = weights.reshape(-1, weights.shape[2])
-        sums = [game.explain_given(flat, local, absent) for game in self.games]
-        if not self.pairs:
-            return sums, None
-        change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
-        return sums, self._sum_pairs(change, first, second)
-
-    def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
-        """Add the sums of a tile."""
-        blocks, pairs = part
-        self.sums.add_block(blocks[-1])
-        self.sums.add_array("indices", np.stack([block.values[0] for block in blocks]))
-        if pairs is not None:
-            self.sums.add_array("pairs", pairs)
-
-    def result(self) -> VarianceSums:
-        """Return the indices in the units of the variance."""
-        arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
-        sizes, n_players = arrays["magnitudes"], self.bundles.n_players
-        tolerance = sum_tolerance(rules, n_players, self.atoms.count, sizes, True)
-        square = self.worth * self.worth
-        sums = GameSums(arrays["values"], arrays["totals"], square, sizes, tolerance, rules)
-        sums.check("the variance of the function")
-        variance, pairs = sums.checked[0][0], arrays.get("pairs")
-        first, total, shapley = arrays["indices"]
-        size = sizes[0]
-        if self.factors.unit:  # a pair has the deficits u + m v <= u + v
-            weights = np.abs(self.weights)
-            lacks = np.minimum(self.factors.means.deficits.sum(axis=0), 1.0)
-            size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
-        mean = self.worth + self.factors.mean_of_singles
-        return VarianceSums(first, total, shapley, pairs, variance, mean, size, rules)
-
-    def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
-        """Return the present and absent factors of a tile, shape (players, pairs)."""
-        widths = first.stop - first.start, second.stop - second.start
-        memory = workspace("factors", 4, self.atoms.n_bundles, *widths)
-        self._fill_covariances(first, second, memory[0])
-        both = multiply_means(self.factors.means, memory, first, second)
-        flat = (Factors(*(part.reshape(len(part), -1) for part in one)) for one in both)
-        joined = [self.bundles.join(one) for one in flat]
-        return joined[0], joined[1]
-
-    def _fill_covariances(self, first: slice, second: slice, total: Floats) -> None:
-        """Put those of the factors of a tile under each bundle into (bundles, atoms, atoms)."""
-        centred = self.factors.centred
-        if centred is not None:
-            multiply_centred(centred, first, second, total)
-            return
-        n_rows, n_bundles = self.bundles.weights.shape
-        total[...] = 0.0
-        step = max(1, _ROWS // (n_bundles * sum(total.shape[1:])))
-        for start in range(0, n_rows, step):
-            raise_if_cancelled()
-            rows = slice(start, min(start + step, n_rows))
-            left, right = self._centre(rows, first), self._centre(rows, second)
-            total += left.transpose(0, 2, 1) @ right
-
-    def _centre(self, rows: slice, atoms: slice) -> Floats:
-        """Return factors minus their means, times roots of weights, (bundles, rows, atoms)."""
-        deficits = self.atoms.evaluate(rows, atoms).deficits
-        centred: Floats = self.factors.lacks[:, None, atoms] - deficits
-        centred *= self.atoms.roots[:, rows]
-        return centred
-
-    def _sum_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
-        """Return the sums over a tile of the parts of two players, (players, players, outputs)."""
-        n_players, n_outputs = len(change), self.weights.shape[1]
-        sums = np.zeros((n_players, n_players, n_outputs))
-        twice = 1.0 if first.start == second.start else 2.0
-        for j in range(n_players - 1):
-            left, right = (_all_but(self.absent[:, some], j)[j + 1 :] for some in (first, second))
-            both = change[j + 1 :] * change[j]
-            for output in range(n_outputs):
-                w = self.weights[:, output]
-                inner = (both @ (right * w[second])[:, :, None])[:, :, 0]
-                sums_of_j = twice * (inner * (left * w[first])).sum(axis=1)
-                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
-        return sums
-
-
 def _are_near_one(lacks: Floats) -> NDArray[np.bool_]:
     """Return whether mean factors have more digits as mean deficits."""
     near: NDArray[np.bool_] = np.abs(lacks) < 0.5
@@ -388,48 +243,3 @@ def multiply_centred(centred: Sequence[Floats], first: slice, second: slice, out
     for short, one in zip(centred, out, strict=True):
         np.matmul(short[:, first].T, short[:, second], out=one)
     return out
-
-
-def multiply_means(
-    means: Factors, memory: Floats, first: slice, second: slice
-) -> tuple[Factors, Factors]:
-    """Return means of the products of a tile, and products of the means, in both forms.
-
-    Shapes (bundles, atoms, atoms). With the deficits u and v of means m and n, a product of means
-    has the deficit ``u + m v``. The first of four arrays in `memory` has the covariances, and all
-    four are overwritten with the results.
-    """
-    values, lacks = means
-    covariances, absent_values, absent_deficits, present_values = memory
-    m, n = values[:, first, None], values[:, None, second]
-    u, v = lacks[:, first, None], lacks[:, None, second]
-    absent = Factors(
-        np.multiply(m, n, out=absent_values),
-        np.multiply(m, v, out=absent_deficits),
-    )
-    np.add(absent.deficits, u, out=absent.deficits)
-    present = Factors(
-        np.add(absent.values, covariances, out=present_values),
-        np.subtract(absent.deficits, covariances, out=covariances),
-    )
-    return present, absent
-
-
-@lru_cache(maxsize=64)
-def _index_games(n_players: int, backend: Backend) -> tuple[Game, ...]:
-    """Return the games of the three indices for factors that are given, which know no data."""
-    return tuple(
-        given_game(n_players, measure, general=True, tol=None, backend=backend)
-        for measure in (FirstIn(), LastIn(), Shapley())
-    )
-
-
-def _all_but(factors: Floats, j: int) -> Floats:
-    """Return the products over the first axis without j and another one, for each other one."""
-    rest = factors.copy()
-    rest[j] = 1.0
-    result = np.ones_like(rest)
-    np.multiply.accumulate(rest[:-1], axis=0, out=result[1:])
-    after = np.multiply.accumulate(rest[:0:-1], axis=0)[::-1]
-    result[:-1] *= after
-    return result

@@ -36,6 +36,7 @@ __all__ = [
 Expansion = list["Summand"]
 
 _VALUES = 2**22  # factors of pairs of rows that are held at once
+_CACHED = 2**19  # of them that are evaluated at once: 4 MiB
 
 
 class Power(NamedTuple):
@@ -143,13 +144,16 @@ class Term:
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the coefficient times all factors, shape (rows, points)."""
         product = np.full((len(x), len(z)), self.coefficient)
-        for leaf in self.leaves:
-            factors = leaf_values(leaf, leaf.factors, x, z)
-            part = factors.prod(axis=2)
-            # factors are many, so look at them only where the product is none or has overflowed
-            if not (np.isfinite(part).all() or np.isfinite(factors).all()):
-                raise not_finite(self)
-            product *= part
+        step = max(1, _CACHED // max(1, z.size))
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            for leaf in self.leaves:
+                factors = leaf_values(leaf, leaf.factors, x[rows], z)
+                part = factors.prod(axis=2)
+                # factors are many, so look at them only where the product is not finite
+                if not (np.isfinite(part).all() or np.isfinite(factors).all()):
+                    raise not_finite(self)
+                product[rows] *= part
         return product
 
     def factors(self, x: Floats, z: Floats) -> Floats:

@@ -45,6 +45,7 @@ __all__ = [
     "multiply_cells",
     "sum_blocks",
     "sum_chain",
+    "sum_variances",
 ]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
@@ -68,6 +69,8 @@ multiply_cells = _kernel.multiply_cells
 """The loops of `pkex.games.corners`."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
+sum_variances = _kernel.sum_variances
+"""The loop of `pkex.games.variance_tiles`."""
 integrate_sparse = _kernel.integrate_sparse
 """The loop of `pkex.games.sparse_integrals`."""
 

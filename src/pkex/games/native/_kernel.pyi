@@ -100,6 +100,23 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def sum_variances(
+    changes: Floats | None,
+    left_columns: Floats | None,
+    right_columns: Floats | None,
+    starts: NDArray[np.int64] | None,
+    left: Floats,
+    right: Floats,
+    left_weights: Floats,
+    right_weights: Floats,
+    sizes: NDArray[np.int64],
+    limits: Floats,
+    nodes: Floats,
+    shares: Floats,
+    to: Floats,
+    used: NDArray[np.uint8],
+    isa: str = "",
+) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
 def measure_cells(
     both: Floats,

@@ -9,6 +9,7 @@
 #include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
+#include "variance_kernel.hpp"
 
 #define PKEX_STRING_(name) #name
 #define PKEX_STRING(name) PKEX_STRING_(name)
@@ -103,6 +104,8 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                integrate_cells,
                                product_workspace,
                                multiply_cells,
+                               variances_workspace,
+                               sum_variances,
                                function,
                                multiply_add};
 

@@ -20,6 +20,7 @@
 #include "series_binding.hpp"
 #include "sparse_binding.hpp"
 #include "tree_binding.hpp"
+#include "variance_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -438,6 +439,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_distances(module);
     pkex::bind_corners(module);
     pkex::bind_sparse(module);
+    pkex::bind_variances(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
 }

@@ -16,6 +16,7 @@
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
+#include "variance_data.hpp"
 
 namespace pkex {
 
@@ -168,6 +169,8 @@ struct Backend {
     void (*integrate_cells)(const CellSquare&, double* workspace);
     Index (*product_workspace)(const CellSquare&);
     void (*multiply_cells)(const CellSquare&, double* workspace);
+    Index (*variances_workspace)(const VarianceTile&);
+    void (*sum_variances)(const VarianceTile&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
