@@ -89,6 +89,9 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def add_form(
+    strip: NDArray[np.float32], moved: NDArray[np.float32], sums: Floats, isa: str = ""
+) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
 def integrate_sparse(
     nodes: Floats,

@@ -5,6 +5,7 @@
 #include "block_sums.hpp"
 #include "conditional_kernel.hpp"
 #include "distance_kernel.hpp"
+#include "form_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
@@ -97,6 +98,7 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                lookup_workspace,
                                contract_looked_up,
                                measure_distances,
+                               add_form,
                                function,
                                multiply_add};
 

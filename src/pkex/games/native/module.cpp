@@ -12,6 +12,7 @@
 
 #include "checks.hpp"
 #include "distance_binding.hpp"
+#include "form_binding.hpp"
 #include "game.hpp"
 #include "lookup_binding.hpp"
 #include "memory.hpp"
@@ -396,6 +397,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_trees(module);
     pkex::bind_lookup(module);
     pkex::bind_distances(module);
+    pkex::bind_forms(module);
     pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);

@@ -11,6 +11,7 @@
 #include "conditional_data.hpp"
 #include "deficit_series.hpp"
 #include "distance_data.hpp"
+#include "form_data.hpp"
 #include "kinds.hpp"
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
@@ -162,6 +163,7 @@ struct Backend {
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
     void (*measure_distances)(const Distances&);
+    void (*add_form)(const FormStrip&);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
