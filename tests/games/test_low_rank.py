@@ -120,9 +120,9 @@ def test_weights_are_looked_up_and_contracted(backend, monkeypatch):
         (64, 2, 64, 49, 5),
         (9, 4, 0, 3, 2),
     ):
-        matrix = RANDOM.normal(size=(size, size))
+        matrix = RANDOM.normal(size=(size + rows, size))
         orders = np.array([RANDOM.permutation(size) for _ in range(n_sets)], dtype=np.int32)
-        left, right = orders[:, :rows], orders[:, size - points :]
+        left, right = orders[:, :rows] + rows, orders[:, size - points :]
         values = RANDOM.normal(size=(n_values, rows, points))
         found = lookup.contract_looked_up(matrix, left, right, values)
         weights = matrix[left[:, :, None], right[:, None]]
@@ -148,11 +148,13 @@ def test_what_is_looked_up_is_checked():
     wide = np.zeros((2, 4), dtype=np.int32)
     for wrong, words in (
         ((matrix, places + 1, places, values, sums), "left must be numbers of rows"),
-        ((matrix, places, places - 1, values, sums), "right must be numbers of rows"),
+        ((matrix, places, places - 1, values, sums), "right must be numbers of columns"),
         ((matrix, places, wide, values, sums), "right must have the sets"),
         ((matrix, places, wide[:, ::2], values, sums), "right must be contiguous"),
         ((matrix, places, places, values, np.zeros((2, 2))), "sums must have the shape"),
-        ((np.zeros((3, 2)), places, places, values, sums), "matrix must have the shape"),
+        ((np.zeros((3, 2)), places, places, values, sums), "right must be numbers of columns"),
+        ((np.zeros((2, 3)), places, places, values, sums), "left must be numbers of rows"),
+        ((np.zeros((3, 0)), places, places, values, sums), "right must be numbers of columns"),
     ):
         with pytest.raises(ValueError, match=words):
             kernel.contract_looked_up(*wrong)

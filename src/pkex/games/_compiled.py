@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "GAME",
     "MISSING",
+    "add_form",
     "config",
     "contract_looked_up",
     "integrate_cells",
@@ -36,6 +37,8 @@ sum_chain: Any = None
 """That of `pkex.games.conditional_chain`."""
 integrate_sparse: Any = None
 """That of `pkex.games.sparse_integrals`, or None."""
+add_form: Any = None
+"""That of `pkex.games.forms`, or None."""
 measure_distances: Any = None
 """That of `pkex.games.distances`, or None."""
 measure_cells: Any = None
@@ -54,6 +57,7 @@ def config() -> dict[str, str | list[str]]:
 try:
     from pkex.games.native import (  # type: ignore[assignment]
         NativeGame,
+        add_form,
         config,
         contract_looked_up,
         integrate_cells,

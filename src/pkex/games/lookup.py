@@ -29,7 +29,7 @@ def contract_looked_up(matrix: Floats, left: Places, right: Places, values: Floa
 
     Parameters
     ----------
-    matrix : array of shape (size, size)
+    matrix : array of shape (any, size)
     left : integer array of shape (sets, rows)
     right : integer array of shape (sets, points)
     values : array of shape (values, rows, points)

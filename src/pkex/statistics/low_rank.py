@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pkex._util.types import Floats, Indices
+from pkex.games.lookup import Places, contract_looked_up
 from pkex.games.permutations import EQUAL, PermutedSums
 from pkex.games.threads import raise_if_cancelled, run_in_order
 from pkex.kernels.low_rank import ACCEPTED, find_roots, is_definite
@@ -32,10 +33,9 @@ from pkex.statistics.pair_weights import Factored, Shuffled
 __all__ = ["univariate_sums"]
 
 
-_ENTRIES = 2**20  # of permuted f at once: 8 MiB
+_ENTRIES = 2**20  # of g by unit at once, and of products: 8 MiB
 _ROOTS = 2**21  # entries of all U of a task: 16 MiB
 _MOST = 64  # rank of a kernel
-_COLUMNS = 4  # of f, which are multiplied with the same columns of U
 _NEGLECTED = 2.0**-48  # of |U|^2 |f|^2, in one product
 _LEAST = 2**20  # products of weights and values in a pass over all pairs that is worth avoiding
 
@@ -98,7 +98,7 @@ class _PlayerSums:
                 return None
             roots.append(_rotate(root))
         table, linear, constant, scale, kinds, error = self.weights
-        starts = np.cumsum([0, *(root.shape[1] for root in roots[:-1])])
+        owners = np.repeat(np.arange(len(roots)), [root.shape[1] for root in roots])
         rows = np.stack([root @ root.sum(axis=0) for root in roots], axis=1)
         diagonal = np.stack([(root**2).sum(axis=1) for root in roots], axis=1)
         totals = rows.sum(axis=0)
@@ -108,14 +108,14 @@ class _PlayerSums:
         )
         squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
         sums = np.empty((len(roots), len(kinds)))
-        steps, neglected = self._steps(together, starts)
-        n_sets = max(1, _ENTRIES // (len(together) * max(step.width for step in steps)))
+        products = _Products.of(
+            together, owners, table, np.bincount(kinds[0], minlength=len(table))
+        )
+        n_sets = max(1, _ENTRIES // max(together.shape))
         for start in range(0, len(kinds), n_sets):
             chosen = kinds[start : start + n_sets]
             part = 2.0 * (linear[chosen] @ rows).T
-            for step in steps:
-                raise_if_cancelled()
-                part += step.squares(together, chosen)
+            products.add_squares(np.ascontiguousarray(chosen, dtype=np.int32), part)
             part *= scale
             part += constant * totals[:, None]
             if not self.with_self:
@@ -124,60 +124,56 @@ class _PlayerSums:
         # as in `ByPermutation`, and what the factors leave out of kernels and of weights
         rounding = EQUAL * self.total / len(self.x) ** 2 * totals
         rounding += ACCEPTED * self.total * diagonal.max(axis=0) + error * totals
-        rounding += scale * neglected
+        rounding += scale * products.neglected
         return PermutedSums(sums, rounding, 0.0, ())
 
-    def _steps(self, together: Floats, starts: Indices) -> tuple[list[_Step], Floats]:
-        """Return what is multiplied with what, and a bound of what is left out for each feature.
 
-        Both are rotated so that later columns are small. No permutation makes ``(U_c' f_r)^2``
-        larger than ``|U_c|^2 |f_r|^2``, so where both are late, their product is not formed.
-        """
-        table, kinds = self.weights.table, self.weights.kinds
-        counts = np.bincount(kinds[0], minlength=len(table))
-        table = _rotate(table, counts)
-        sizes = counts @ table**2
-        of_columns = (together**2).sum(axis=0)
-        allowed = np.repeat(
-            _NEGLECTED * sizes.sum() * np.add.reduceat(of_columns, starts),
-            np.diff([*starts, len(of_columns)]),
-        )
-        steps, neglected = [], np.zeros(len(starts))
-        for start in range(0, table.shape[1], _COLUMNS):
-            some = slice(start, start + _COLUMNS)
-            size = sizes[some].sum()
-            is_kept = of_columns * size > allowed
-            is_kept[starts] = True  # every feature has a column
-            neglected += size * np.add.reduceat(np.where(is_kept, 0.0, of_columns), starts)
-            firsts = np.cumsum(is_kept)[starts] - 1
-            columns = slice(None) if is_kept.all() else np.flatnonzero(is_kept)
-            steps.append(_Step(np.ascontiguousarray(table[:, some]), columns, firsts))
-        return steps, neglected
+class _Products(NamedTuple):
+    """The columns of all U and of f, and which are multiplied with which.
 
+    Both are rotated so that later columns are small. No permutation makes ``(U_c' f_r)^2`` larger
+    than ``|U_c|^2 |f_r|^2``, so where both are late, their product is not formed.
+    """
 
-class _Step(NamedTuple):
-    """Some columns r of f, and the columns of all U that are multiplied with them."""
-
+    columns: Floats
+    """Of all U by unit, shape (columns, 1, units), the largest ones for their features first."""
+    indicators: Floats
+    """1 where a column is a feature's, shape (features, columns)."""
     table: Floats
-    """f, shape (kinds, columns)."""
-    columns: slice | Indices
-    starts: Indices
-    """The first of these columns of each feature."""
+    """Those of f, shape (rank, 1, kinds)."""
+    counts: Sequence[int]
+    """How many of the first columns of U are multiplied with each of f."""
+    neglected: Floats
+    """A bound of what is left out, for each feature."""
 
-    @property
-    def width(self) -> int:
-        """How many columns of f there are."""
-        return int(self.table.shape[1])
+    @classmethod
+    def of(cls, together: Floats, owners: Indices, table: Floats, units: Indices) -> _Products:
+        """Choose products of U, whose columns have owners, and f, whose kinds have some units."""
+        table = _rotate(table, units)
+        sizes = units @ table**2
+        of_columns = (together**2).sum(axis=0)
+        allowed = _NEGLECTED * sizes.sum() * np.bincount(owners, of_columns)[owners]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            order = np.argsort(allowed / of_columns, kind="stable")
+        of_columns, allowed, owners = of_columns[order], allowed[order], owners[order]
+        counts = [int((of_columns * size > allowed).sum()) for size in sizes]
+        n_features = int(owners.max()) + 1
+        neglected = np.zeros(n_features)
+        for size, count in zip(sizes, counts, strict=True):
+            neglected += size * np.bincount(owners[count:], of_columns[count:], n_features)
+        columns = np.ascontiguousarray(together.T[order])[:, None]
+        indicators = (owners == np.arange(n_features)[:, None]).astype(np.float64)
+        return cls(columns, indicators, np.ascontiguousarray(table.T)[:, None], counts, neglected)
 
-    def squares(self, together: Floats, chosen: Indices) -> Floats:
-        """Return ``sum |U' f|^2`` over these columns, for each feature and set."""
-        n_sets = len(chosen)
-        moved = self.table.take(chosen.T, axis=0).reshape(len(together), -1)  # (units, sets x r)
-        products = together[:, self.columns].T @ moved
-        products *= products
-        by_feature = np.add.reduceat(products, self.starts, axis=0)
-        sums: Floats = by_feature.reshape(len(self.starts), n_sets, -1).sum(axis=2)
-        return sums
+    def add_squares(self, kinds: Places, sums: Floats) -> None:
+        """Add ``|U' f|^2`` of each feature for sets of kinds (sets, units), to (features, sets)."""
+        first = np.zeros((len(kinds), 1), dtype=np.int32)
+        for column, count in zip(self.table, self.counts, strict=True):
+            raise_if_cancelled()
+            if count:
+                products = contract_looked_up(column, first, kinds, self.columns[:count])
+                products *= products
+                sums += self.indicators[:, :count] @ products
 
 
 def _rotate(root: Floats, counts: Indices | None = None) -> Floats:

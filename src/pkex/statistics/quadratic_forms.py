@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
+from pkex.games.forms import DEPTH, Singles, add_form
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.low_rank import pivoted_cholesky
 
@@ -49,7 +49,6 @@ LOW = 1e-9
 _EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
 _ENTRIES = 2**17  # entries of a kernel matrix looked up at once: 1 MiB
 _MANY = 512  # rows from which on single precision pays
-_DEPTH = 512  # products that are added up in single precision
 _UNIT = 2.0**-24  # half of the last digit of a number of single precision
 _TINY = 2.0**-140  # below the smallest of them
 _EXPONENTS = 900  # of weights and roots that can be scaled to 1
@@ -60,8 +59,6 @@ _BATCHES = 8  # or so many times as many as are drawn together,
 _FEW = 2**13  # where permutations of all have no more entries
 _OPEN = 0.2  # what a rough value may leave open, in standard deviations,
 _NEAR = 6.0  # or more where the observed value is further from the mean than so many
-
-Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +214,7 @@ class QuadraticForm:
         moved = root.take(orders.T, axis=0).reshape(n_rows, len(orders) * rank)
         sums = np.zeros(moved.shape[1])
         for (rows, _), strip in zip(self.weights.rows(), single.strips, strict=True):
-            products = np.zeros((len(strip), moved.shape[1]))
-            for first in range(rows.start, n_rows, _DEPTH):
-                columns = slice(first - rows.start, first - rows.start + _DEPTH)
-                products += strip[:, columns] @ moved[first : first + _DEPTH]
-            products *= moved[rows]
-            sums += products.sum(axis=0)
+            add_form(strip, moved[rows.start :], sums)
         values: Floats = 2.0 * single.scale * sums.reshape(len(orders), rank).sum(axis=1)
         row_sums, linear = self.means
         values += linear[orders] @ row_sums + self.constant
@@ -282,7 +274,7 @@ class _Single(NamedTuple):
             row_sums[rows.start :] += absolute.sum(axis=0, dtype=np.float64)
         squares = np.cumsum(np.append(0.0, (rounded.astype(np.float64) ** 2).sum(axis=0)))
         # the products of a strip, three roundings, and room for those of these bounds
-        errors = (_DEPTH + 16) * _UNIT * float(row_sums.max()) * squares
+        errors = (DEPTH + 16) * _UNIT * float(row_sums.max()) * squares
         errors += np.arange(len(squares)) * n_rows**2 * _TINY
         return cls(strips, rounded, scale, scale * errors)
 

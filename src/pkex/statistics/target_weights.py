@@ -40,7 +40,6 @@ class Centring(NamedTuple):
 class _Strip(NamedTuple):
     """The kernel of some targets with all, and sums over its rows."""
 
-    targets: slice
     entries: Floats
     sums: Floats
     """Of the entries, without those of a row and itself where these are no pair, and of sizes."""
@@ -112,11 +111,11 @@ class HSICWeights(Weights):
         count = len(self.targets)
         if count * count <= _KEPT:
             here = 1 if cluster_width(n_jobs) else n_jobs  # a matrix takes long to send
-            strips = list(run_in_order(self._evaluate_strip, self._strips(), here))
-            # as an attribute it is found in place of the lazy one
-            self.__dict__.setdefault("_centring", self._centre([strip.sums for strip in strips]))
             matrix = np.empty((count, count))
-            list(run_in_order(partial(self._centre_strip, matrix), strips, here))
+            sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), here))
+            # as an attribute it is found in place of the lazy one
+            self.__dict__.setdefault("_centring", self._centre(sums))
+            list(run_in_order(partial(self._centre_strip, matrix), self._strips(), here))
             self._matrix = matrix
         try:
             yield
@@ -135,12 +134,17 @@ class HSICWeights(Weights):
         sums = np.stack([entries @ self._counts, np.abs(entries) @ self._counts])
         if not self.with_self:
             sums[0] -= entries[np.arange(len(entries)), np.arange(some.start, some.stop)]
-        return _Strip(some, entries, sums)
+        return _Strip(entries, sums)
 
-    def _centre_strip(self, matrix: Floats, strip: _Strip) -> None:
-        """Write the weights of some targets with all to their rows of a matrix."""
+    def _write_strip(self, matrix: Floats, some: slice) -> Floats:
+        """Write the kernel of some targets with all to their rows of a matrix; return its sums."""
+        matrix[some], sums = self._evaluate_strip(some)
+        return sums
+
+    def _centre_strip(self, matrix: Floats, some: slice) -> None:
+        """Make weights of the kernel of some targets with all, in their rows of a matrix."""
         scale, a, b, _ = self._centring
-        _subtract_means(strip.entries, scale, a[strip.targets], a, b, matrix[strip.targets])
+        _subtract_means(matrix[some], scale, a[some], a, b, matrix[some])
 
     def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write the weights of some pairs of targets to `out`."""

@@ -36,6 +36,7 @@ from pkex.kernels.normal_form import Term
 
 __all__ = [
     "NativeGame",
+    "add_form",
     "config",
     "contract_looked_up",
     "integrate_cells",
@@ -62,6 +63,8 @@ config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
 contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
+add_form = _kernel.add_form
+"""The loop of `pkex.games.forms`."""
 measure_distances = _kernel.measure_distances
 """The loop of `pkex.games.distances`."""
 measure_cells, integrate_cells = _kernel.measure_cells, _kernel.integrate_cells

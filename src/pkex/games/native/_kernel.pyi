@@ -117,6 +117,9 @@ def sum_variances(
     used: NDArray[np.uint8],
     isa: str = "",
 ) -> None: ...
+def add_form(
+    strip: NDArray[np.float32], moved: NDArray[np.float32], sums: Floats, isa: str = ""
+) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
 def measure_cells(
     both: Floats,

@@ -6,6 +6,7 @@
 #include "conditional_kernel.hpp"
 #include "corner_kernel.hpp"
 #include "distance_kernel.hpp"
+#include "form_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
@@ -106,6 +107,7 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                multiply_cells,
                                variances_workspace,
                                sum_variances,
+                               add_form,
                                function,
                                multiply_add};
 

@@ -26,28 +26,32 @@ using Values = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 const std::int32_t* places_of(const Places& places, const char* name, Index count, Index sets,
-                              Index size) {
+                              Index size, const char* of) {
     require(Index(places.shape(0)) == sets && Index(places.shape(1)) == count,
             std::string(name) + " must have the sets of sums, and a place for each of the values.");
     require(count < 2 || places.stride(1) == 1,
             std::string("the last axis of ") + name + " must be contiguous.");
-    std::uint32_t largest = 0;
+    // The highest bit says that a place, or what is left above it, is negative: vectors of every
+    // instruction set have that, and no comparison of unsigned numbers.
+    const std::uint32_t last = std::uint32_t(size - 1);
+    std::uint32_t bits = 0;
     for (Index s = 0; s < sets; ++s) {
         const std::int32_t* of_set = places.data() + s * places.stride(0);
         for (Index i = 0; i < count; ++i) {
-            largest = std::max(largest, std::uint32_t(of_set[i]));  // of negative ones it is large
+            const std::uint32_t place = std::uint32_t(of_set[i]);
+            bits |= place | (last - place);
         }
     }
-    require(count * sets == 0 || Index(largest) < size,
-            std::string(name) + " must be numbers of rows of the matrix.");
+    require(count * sets == 0 || (size > 0 && bits >> 31 == 0),
+            std::string(name) + " must be numbers of " + of + " of the matrix.");
     return places.data();
 }
 
 void contract_looked_up(const Matrix& matrix, const Places& left, const Places& right,
                         const Values& values, const Sums& sums, const std::string& isa) {
     pkex::LookedUp tile = {};
-    tile.size = Index(matrix.shape(0));
-    require_shape(matrix, "matrix", {tile.size, tile.size});
+    tile.size = Index(matrix.shape(1));
+    require(tile.size <= INT32_MAX, "matrix must have fewer columns than 2^31.");
     tile.matrix = matrix.data();
     tile.n_values = Index(values.shape(0));
     tile.rows = Index(values.shape(1));
@@ -57,8 +61,8 @@ void contract_looked_up(const Matrix& matrix, const Places& left, const Places& 
     require_shape(sums, "sums", {tile.n_values, tile.sets});
     tile.values = values.data();
     tile.sums = sums.data();
-    tile.left = places_of(left, "left", tile.rows, tile.sets, tile.size);
-    tile.right = places_of(right, "right", tile.points, tile.sets, tile.size);
+    tile.left = places_of(left, "left", tile.rows, tile.sets, Index(matrix.shape(0)), "rows");
+    tile.right = places_of(right, "right", tile.points, tile.sets, tile.size, "columns");
     tile.left_set = left.stride(0);
     tile.right_set = right.stride(0);
     if (tile.sets == 0) return;

@@ -10,7 +10,7 @@ namespace pkex {
 //
 // for many sets s: the values of a tile of pairs, under the weights of permutations of a target.
 struct LookedUp {
-    const double* matrix;  // (size, size), contiguous
+    const double* matrix;  // (any, size), contiguous
     std::ptrdiff_t size;
     const std::int32_t* left;   // (sets, rows), those of a set contiguous
     const std::int32_t* right;  // (sets, points)

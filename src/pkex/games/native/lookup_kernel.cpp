@@ -43,8 +43,7 @@ Index rounded_up(Index count, Index size) { return (count + size - 1) / size * s
 // Looks up the entries of a row of the matrix, and asks for those of the next one.
 PKEX_SCALAR void look_up(const double* row, const double* next, Index size,
                          const std::int32_t* columns, Index points, double* to) {
-    const Index steps = (points + kLine - 1) / kLine;
-    const Index lines = (size / kLine + steps) / steps;  // to fetch in each step
+    const Index lines = (size + points - 1) / points;  // to fetch in each step
     for (Index begin = 0; begin < points; begin += kLine) {
         for (Index line = 0; line < lines; ++line, next += kLine) fetch(next);
         const Index end = begin + kLine < points ? begin + kLine : points;
@@ -109,6 +108,10 @@ template <int Panels>
 void multiply_all(const Operands& of, Index n_values) {
     Index v = 0;
     for (; v + kValues <= n_values; v += kValues) multiply<kValues, Panels>(of, v);
+    if (v + 6 <= n_values) {  // few values at once read weights as often as many
+        multiply<6, Panels>(of, v);
+        v += 6;
+    }
     for (; v + 2 <= n_values; v += 2) multiply<2, Panels>(of, v);
     if (v < n_values) multiply<1, Panels>(of, v);
 }

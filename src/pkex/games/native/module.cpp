@@ -13,6 +13,7 @@
 #include "checks.hpp"
 #include "corner_binding.hpp"
 #include "distance_binding.hpp"
+#include "form_binding.hpp"
 #include "game.hpp"
 #include "lookup_binding.hpp"
 #include "memory.hpp"
@@ -438,6 +439,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_lookup(module);
     pkex::bind_distances(module);
     pkex::bind_corners(module);
+    pkex::bind_forms(module);
     pkex::bind_sparse(module);
     pkex::bind_variances(module);
     module.def("kinds", &kinds);

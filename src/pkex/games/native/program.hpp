@@ -12,6 +12,7 @@
 #include "corner_data.hpp"
 #include "deficit_series.hpp"
 #include "distance_data.hpp"
+#include "form_data.hpp"
 #include "kinds.hpp"
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
@@ -171,6 +172,7 @@ struct Backend {
     void (*multiply_cells)(const CellSquare&, double* workspace);
     Index (*variances_workspace)(const VarianceTile&);
     void (*sum_variances)(const VarianceTile&, double* workspace);
+    void (*add_form)(const FormStrip&);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };

@@ -64,6 +64,19 @@ inline void store(double* to, Vec value) { std::memcpy(to, &value, sizeof value)
 
 inline double lane(Vec value, int index) { return value[index]; }
 
+// A vector of as many bytes with numbers of single precision.
+typedef float FloatVec __attribute__((vector_size(8 * kLanes)));
+
+inline FloatVec splat_float(float value) { return value - FloatVec{}; }
+
+inline FloatVec load_floats(const float* from) {
+    FloatVec value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+inline void store_floats(float* to, FloatVec value) { std::memcpy(to, &value, sizeof value); }
+
 inline Bits bits(Vec value) { return (Bits)value; }
 inline Vec from_bits(Bits value) { return (Vec)value; }
 

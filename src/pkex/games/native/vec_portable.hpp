@@ -98,6 +98,37 @@ inline Vec select(const Bits& mask, const Vec& yes, const Vec& no) {
     return each<double>([&](int i) { return mask.lane[i] ? yes.lane[i] : no.lane[i]; });
 }
 
+struct FloatVec {
+    float lane[2 * kLanes];
+};
+
+inline FloatVec operator*(const FloatVec& a, const FloatVec& b) {
+    FloatVec result;
+    for (int i = 0; i < 2 * kLanes; ++i) result.lane[i] = a.lane[i] * b.lane[i];
+    return result;
+}
+
+inline FloatVec& operator+=(FloatVec& a, const FloatVec& b) {
+    for (int i = 0; i < 2 * kLanes; ++i) a.lane[i] += b.lane[i];
+    return a;
+}
+
+inline FloatVec splat_float(float value) {
+    FloatVec result;
+    for (float& lane : result.lane) lane = value;
+    return result;
+}
+
+inline FloatVec load_floats(const float* from) {
+    FloatVec value;
+    std::memcpy(value.lane, from, sizeof value.lane);
+    return value;
+}
+
+inline void store_floats(float* to, const FloatVec& value) {
+    std::memcpy(to, value.lane, sizeof value.lane);
+}
+
 // Whether a lane of the mask is set.
 inline bool any(const Bits& mask) {
     std::int64_t found = 0;
