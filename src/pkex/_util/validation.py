@@ -9,7 +9,7 @@ import math
 import reprlib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import narwhals as nw
@@ -17,7 +17,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._util.cells import is_missing, is_number
+from pkex._util.cells import is_missing
 from pkex._util.types import Floats, TableLike
 
 __all__ = [
@@ -272,7 +272,7 @@ def check_number(value: Any, name: str) -> float:
     """Return `value` as a finite float."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not is_number(value):
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number, got {brief(value)} ({type(value).__name__}).")
     result = float(value)
     if not math.isfinite(result):

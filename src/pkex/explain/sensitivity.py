@@ -192,11 +192,12 @@ def _sum_variance(
 
     An order of 0 leaves out the Shapley effects.
     """
-    expansion = problem.expansion
+    expansion, feature_groups = problem.model.expansion, problem.feature_groups
     backend = game_class()  # once for the call
-    columns_of, bundles = bundle_inputs(inputs, problem.feature_groups)
+    columns_of, bundles = bundle_inputs(inputs, feature_groups)
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
+    intercept = np.sum([part.intercept for part in expansion.parts], axis=0)
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
         inside = prepare_groups(part, columns_of)
@@ -209,7 +210,7 @@ def _sum_variance(
     every = AtomFactors(parts, np.concatenate(weights), bundles)
     with single_blas():  # which would have threads beside those of the engine
         sums = sum_variances(every, pairs=order == 2, shapley=order > 0, n_jobs=n_jobs)
-    return sums._replace(mean=sums.mean + problem.intercept), missed
+    return sums._replace(mean=sums.mean + intercept), missed
 
 
 def _refine_nodes(
@@ -219,7 +220,7 @@ def _refine_nodes(
     size, most = _NODES
     before: VarianceSums | None = None
     while True:
-        inputs = from_distributions(problem.expansion, X, size, has_names=has_names)
+        inputs = from_distributions(problem.model.expansion, X, size, has_names=has_names)
         # the first sums are never the last, so they have no more than is compared
         sums, missed = _sum_variance(problem, inputs, 0 if before is None else order, n_jobs)
         if before is not None:
@@ -295,7 +296,7 @@ def _assemble(
         arrays["second_order"] = sums.pairs / scale
     if len(scale) == 1:  # one output has no axis
         arrays = {name: array[..., 0] for name, array in arrays.items()}
-    expansion, classes = problem.expansion, problem.model.classes
+    expansion, classes = problem.model.expansion, problem.model.classes
     about = About(
         problem.feature_names,
         expansion.feature_names,
