@@ -20,7 +20,7 @@ call meets them:
 - `factors`: factors in two forms, and what is made of them;
 - `backend`: which backend runs, `numpy_backend`, with `near_one` and `tree_products`, or
   `pkex.games.native`; `lookup`: entries of a matrix for many permutations;
-  `distances`: three distances of all pairs at once;
+  `distances`: three distances of all pairs at once; `forms`: quadratic forms, roughly;
 - `accumulator`: what blocks are added to; `sums`: the result, and whether it adds up.
 
 The semivalues and the quadrature rules are public:
