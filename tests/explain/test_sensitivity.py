@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
+from mpmath import mpf
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -312,3 +314,38 @@ def test_bad_input(options, message):
     given = {"X": [[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]]} | options
     with pytest.raises(ValueError, match=message):
         sensitivity(f, given.pop("X"), **given)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e5])
+def test_rounding_is_within_the_error_bound(size):
+    """Against many digits, with coefficients that nearly cancel."""
+    rng = np.random.default_rng(13)
+    points = np.repeat(rng.normal(size=(3, 2)), 2, axis=0)
+    points[1::2] += rng.normal(size=(3, 2)) / size
+    alpha = size * np.array([1.0, -1.0, 0.7, -0.7, -0.4, 0.4])
+    X = rng.normal(size=(5, 2))
+    found = sensitivity(KernelExpansion(points, alpha, RBF(1.0)), X, order=2)
+    with mpmath.workdps(60):
+        exponents = [[[-((mpf(x) - mpf(z)) ** 2) / 2 for z in points[:, j]] for x in X[:, j]]
+                     for j in range(2)]  # fmt: skip
+        k = np.array([[[mpmath.exp(e) for e in row] for row in one] for one in exponents])
+        means = [k[j].sum(axis=0) / 5 for j in range(2)]
+        forms = [k[j].T.dot(k[j]) / 5 for j in range(2)]
+        weights = np.array([mpf(a) for a in alpha])
+
+        def form(first, second):
+            return weights.dot((first * second).dot(weights))
+
+        absent = [np.outer(mean, mean) for mean in means]
+        nobody, variance = form(*absent), form(*forms) - form(*absent)
+        first = [(form(forms[j], absent[1 - j]) - nobody) / variance for j in range(2)]
+        second = 1 - first[0] - first[1]
+        wanted = np.array([[x, x + second / 2, x + second] for x in first], dtype=float)
+    off = [
+        np.abs(found.first_order - wanted[:, 0]).max(),
+        np.abs(found.shapley - wanted[:, 1]).max(),
+        np.abs(found.total_order - wanted[:, 2]).max(),
+        abs(found.second_order[0, 1] - float(second)),
+    ]
+    assert max(off) <= found.error_bound < 1e-4
+    assert found.variance == pytest.approx(float(variance), rel=10.0 * found.error_bound)

@@ -32,8 +32,8 @@ using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 const double* table_of(const Table& table, const char* name, Index rows, Index columns) {
     require_shape(table, name, {rows, columns});
-    require(columns < 2 || table.stride(1) == 1, std::string("the last axis of ") + name +
-                                                     " must be contiguous.");
+    require(columns < 2 || table.stride(1) == 1,
+            std::string("the last axis of ") + name + " must be contiguous.");
     return table.data();
 }
 
@@ -51,10 +51,10 @@ void take_starts(const Counts& starts, pkex::VarianceTile& tile) {
 // begin and end.
 void sum_variances(const std::optional<Changes>& changes, const std::optional<Table>& left_columns,
                    const std::optional<Table>& right_columns, const std::optional<Counts>& starts,
-                   const Table& left, const Table& right,
-                   const Table& left_weights, const Table& right_weights, const Counts& sizes,
-                   const Numbers& limits, const Numbers& nodes, const Numbers& shares,
-                   const Sums& to, const Flags& used, const std::string& isa) {
+                   const Table& left, const Table& right, const Table& left_weights,
+                   const Table& right_weights, const Counts& sizes, const Numbers& limits,
+                   const Numbers& nodes, const Numbers& shares, const Sums& to, const Flags& used,
+                   const std::string& isa) {
     pkex::VarianceTile tile = {};
     tile.players = Index(left.shape(0));
     tile.rows = Index(left.shape(1));
@@ -113,8 +113,8 @@ void sum_variances(const std::optional<Changes>& changes, const std::optional<Ta
 void pkex::bind_variances(nb::module_& module) {
     module.def("sum_variances", &sum_variances, "changes"_a.noconvert().none(),
                "left_columns"_a.noconvert().none(), "right_columns"_a.noconvert().none(),
-               "starts"_a.noconvert().none(), "left"_a.noconvert(), "right"_a.noconvert(), "left_weights"_a.noconvert(), "right_weights"_a.noconvert(),
-               "sizes"_a.noconvert(), "limits"_a.noconvert(), "nodes"_a.noconvert(),
-               "shares"_a.noconvert(), "to"_a.noconvert(), "used"_a.noconvert(),
-               "isa"_a = "");
+               "starts"_a.noconvert().none(), "left"_a.noconvert(), "right"_a.noconvert(),
+               "left_weights"_a.noconvert(), "right_weights"_a.noconvert(), "sizes"_a.noconvert(),
+               "limits"_a.noconvert(), "nodes"_a.noconvert(), "shares"_a.noconvert(),
+               "to"_a.noconvert(), "used"_a.noconvert(), "isa"_a = "");
 }

@@ -26,13 +26,13 @@ struct VarianceTile {
     std::ptrdiff_t left_set;
     const double* right_weights;  // shape (sets, points)
     std::ptrdiff_t right_set;
-    std::ptrdiff_t n_rules;       // a pair takes the first one whose limit is not below
-    const std::int64_t* sizes;    // the sum of |c| / max(|a|, |a + c|)
-    const double* limits;         // of which the last is infinite
-    const double* nodes;          // of all rules, one after the other
-    const double* shares;         // and their weights
-    double* to;                   // (sets, 3 players + 1): values, and products of all a + c
-    std::uint8_t* used;           // a flag for each rule
+    std::ptrdiff_t n_rules;     // a pair takes the first one whose limit is not below
+    const std::int64_t* sizes;  // the sum of |c| / max(|a|, |a + c|)
+    const double* limits;       // of which the last is infinite
+    const double* nodes;        // of all rules, one after the other
+    const double* shares;       // and their weights
+    double* to;                 // (sets, 3 players + 1): values, and products of all a + c
+    std::uint8_t* used;         // a flag for each rule
 };
 
 }  // namespace pkex
