@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 import pkex
 from benchmarks.record import RESULTS, config, load, store
 from benchmarks.timing import resident
-from pkex.explain import effect_background, effect_sums, gradients
+from pkex.explain import effect_background, effect_sums, gradients, importance
 from pkex.games import engine, means
 from pkex.games.threads import run_in_order
 from pkex.models import posterior_moments
@@ -54,6 +54,7 @@ MODULES: tuple[Any, ...] = (
     effect_background,
     effect_sums,
     gradients,
+    importance,
     engine,
     means,
     posterior_moments,
@@ -125,10 +126,10 @@ def cases() -> Iterator[tuple[str, Callable[[], Call]]]:
     )
     process = GaussianProcessRegressor(RBF(np.sqrt(10.0)), alpha=0.1, optimizer=None)
     process.fit(X[:200, :10], target[:200])
-    spread = values(rows[:64, :10], return_std=True)
-    yield "standard deviations, 64 rows", partial(explain, process, X[:20, :10], call=spread)
-    spread = values(rows[:64, :10], return_cov=True)
-    yield "covariances, 64 rows", partial(explain, process, X[:20, :10], call=spread)
+    for count in (64, 1024):
+        for name, option in (("standard deviations", "return_std"), ("covariances", "return_cov")):
+            spread = values(rows[:count, :10], **{option: True})
+            yield f"{name}, {count} rows", partial(explain, process, X[:20, :10], call=spread)
     yield (
         "importance with draws, 64 rows",
         partial(
