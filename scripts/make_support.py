@@ -80,7 +80,7 @@ INSTEAD = {  # what is not supported, and what to do
     "a target transformed by a function that is not affine, such as a logarithm": (
         "explain the regressor inside, in its units"
     ),
-    "BoTorch `MultiTaskGP`, `KroneckerMultiTaskGP`": "one `SingleTaskGP` for each task",
+    "BoTorch `SaasFullyBayesianMultiTaskGP`": "a `MultiTaskGP`, or one sampled model a task",
     "another kernel model": "[pass a `KernelExpansion`](howto/custom_model.md)",
 }
 

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from ax.adapter.registry import Generators
+from ax.adapter.transforms.one_hot import OneHot
+from ax.adapter.transforms.stratified_standardize_y import StratifiedStandardizeY
+from ax.adapter.transforms.unit_x import UnitX
 from ax.api.client import Client
 from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 from baybe import Campaign
@@ -196,6 +199,31 @@ def sobol():
     return Generators.SOBOL(experiment=client("one")._experiment)
 
 
+def stratified():
+    """Return an adapter whose metric is scaled by kind; the first arms are of one kind."""
+    made = Client(random_seed=0)
+    made.configure_experiment(
+        name="strata",
+        parameters=[
+            RangeParameterConfig("x", (0.0, 1.0), "float"),
+            ChoiceParameterConfig("kind", ["a", "b", "c"], "str", is_ordered=False),
+        ],
+    )
+    made.configure_optimization(objective="-loss")
+    for number in range(15):
+        x, kind = (number % 7) / 7.0, "aaaaaaabbbbcccc"[number]
+        loss = np.sin(3.0 * x) + 5.0 * x * (kind == "b")
+        trial = made.attach_trial({"x": x, "kind": kind})
+        made.complete_trial(trial, raw_data={"loss": float(loss)})
+    experiment = made._experiment
+    return Generators.BOTORCH_MODULAR(
+        experiment=experiment,
+        data=experiment.lookup_data(),
+        transforms=[StratifiedStandardizeY, OneHot, UnitX],
+        transform_configs={"StratifiedStandardizeY": {"parameter_name": "kind"}},
+    )
+
+
 REFUSALS = [
     Refusal("BayBE, no measurements", lambda: Campaign(SearchSpace.from_product(PARAMETERS)),
             "no measurements"),
@@ -204,6 +232,8 @@ REFUSALS = [
             "RandomForestSurrogate.*GaussianProcessSurrogate is"),
     Refusal("Ax, without a model", lambda: client("one", 2), "no model yet.*get_next_trials"),
     Refusal("Ax, a random adapter", sobol, "no model of BoTorch.*TorchAdapter is supported"),
+    Refusal("Ax, a metric that is scaled by kind", stratified,
+            "'loss'.*differ from arm to arm.*StratifiedStandardizeY.*surrogate.model"),
     Refusal("an object that holds a campaign", Holder,
             "attribute 'surrogate', a Campaign, is supported: pass that"),
     Refusal("BayBE, a search space", lambda: campaign("one").searchspace,

@@ -70,8 +70,9 @@ def torch_adapter(model: Any, given: Given) -> Reading:
     encode = _ModelSpace(
         tuple(model.transforms.values()), tuple(model.parameters), model.model_space, names
     )
-    arms = [dict(arm) for arm in _arms(model)]
-    slopes, shifts = np.transpose([_outcome_map(model, metric, arms[0]) for metric in metrics])
+    every = [dict(arm) for arm in _arms(model)]
+    slopes, shifts = np.transpose([_outcome_map(model, metric, every) for metric in metrics])
+    arms = every[:5]
     chosen = [metrics.index(given.outputs)] if given.outputs in metrics else range(len(metrics))
     weights = np.diag(slopes)[:, list(chosen)]
     outputs = [metrics[k] for k in chosen] if len(chosen) > 1 else None
@@ -119,10 +120,10 @@ class _InMetricUnits:
 
 
 def _arms(model: Any) -> list[Any]:
-    """Return the parameters of some arms that the adapter was fitted to."""
+    """Return the parameters of the arms that the adapter was fitted to."""
     frame = model.get_training_data().arm_data
     columns = [name for name in frame.columns if name in model.model_space.parameters]
-    arms: list[Any] = frame[columns].iloc[:5].to_dict("records")
+    arms: list[Any] = frame[columns].to_dict("records")
     return arms
 
 
@@ -149,30 +150,46 @@ def _origins(model: Any, names: tuple[str, ...]) -> list[int]:
     return [origin[column] for column in model.parameters]
 
 
-def _outcome_map(model: Any, metric: str, arm: dict[str, Any]) -> tuple[float, float]:
+def _outcome_map(model: Any, metric: str, arms: Sequence[dict[str, Any]]) -> tuple[float, float]:
     """Return slope and shift of a metric behind the transforms of outcomes.
 
-    They are applied to a few values without variance, for one arm.
+    They are applied to a few values without variance, for the first arm, and for the others to two:
+    some transforms, such as StratifiedStandardizeY, depend on the arm.
     """
     probes = np.array([0.0, 1.0, -1.5, 3.0])
-    [features] = [ObservationFeatures(dict(arm))]
-    transforms = list(model.transforms.values())
-    for transform in transforms:
-        [features] = transform.transform_observation_features([deepcopy(features)])
-    outcomes = []
-    for probe in probes:
-        data = ObservationData([metric], np.array([probe]), np.zeros((1, 1)))
-        observations = [Observation(deepcopy(features), data)]
-        for transform in reversed(transforms):
-            observations = transform.untransform_observations(observations)
-        outcomes.append(float(observations[0].data.means[0]))
+    outcomes = _untransformed(model, metric, arms[0], probes)
     shift, slope = outcomes[0], outcomes[1] - outcomes[0]
     gaps = np.abs(shift + slope * probes - outcomes)
-    if not gaps.max() <= 1e-9 * (abs(shift) + abs(slope)):
+    atol = 1e-9 * (abs(shift) + abs(slope))
+    if not gaps.max() <= atol:
         raise UnsupportedModelError(
             f"the transforms of the metric {metric!r} by this TorchAdapter are not affine "
             f"({join_names(list(model.transforms))}), so values cannot add up to its predictions. "
             "StandardizeY is affine. Explain its model in its own units: "
             "adapter.generator.surrogate.model."
         )
+    for arm in arms[1:]:
+        if not np.abs(_untransformed(model, metric, arm, probes[:2]) - outcomes[:2]).max() <= atol:
+            raise UnsupportedModelError(
+                f"the transforms of the metric {metric!r} by this TorchAdapter differ from arm to "
+                f"arm ({join_names(list(model.transforms))}), so values cannot add up to its "
+                "predictions. StandardizeY is the same for all arms. Explain its model in its own "
+                "units: adapter.generator.surrogate.model."
+            )
     return slope, shift
+
+
+def _untransformed(model: Any, metric: str, arm: dict[str, Any], values: Floats) -> Floats:
+    """Return what the transforms make of values that the model predicts for an arm."""
+    transforms = list(model.transforms.values())
+    [features] = [ObservationFeatures(dict(arm))]
+    for transform in transforms:
+        [features] = transform.transform_observation_features([deepcopy(features)])
+    outcomes = []
+    for value in values:
+        data = ObservationData([metric], np.array([value]), np.zeros((1, 1)))
+        observations = [Observation(deepcopy(features), data)]
+        for transform in reversed(transforms):
+            observations = transform.untransform_observations(observations)
+        outcomes.append(float(observations[0].data.means[0]))
+    return np.array(outcomes)
