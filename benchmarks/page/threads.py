@@ -11,8 +11,8 @@ THREADS = """\
 Milliseconds of calls with `n_jobs=1` and `n_jobs=2` on two cores, BLAS with one thread in both, and
 of the latter the serial part, outside of tasks. A call of a few milliseconds stays on its thread.
 Interactions, sparse rows and posterior draws in a sensitivity are in part many short NumPy steps,
-between which threads wait for the interpreter: two gain less there. Results are the same to the last
-bit. (`python -m benchmarks.threads`)
+between which threads wait for the interpreter: two gain less there. Results are the same to the
+last bit. (`python -m benchmarks.threads`)
 """
 
 
