@@ -108,7 +108,7 @@ class _PlayerSums:
         )
         squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
         sums = np.empty((len(roots), len(kinds)))
-        products = _Products.of(
+        products = _ColumnProducts.of(
             together, owners, table, np.bincount(kinds[0], minlength=len(table))
         )
         n_sets = max(1, _ENTRIES // max(together.shape))
@@ -128,7 +128,7 @@ class _PlayerSums:
         return PermutedSums(sums, rounding, 0.0, ())
 
 
-class _Products(NamedTuple):
+class _ColumnProducts(NamedTuple):
     """The columns of all U and of f, and which are multiplied with which.
 
     Both are rotated so that later columns are small. No permutation makes ``(U_c' f_r)^2`` larger
@@ -147,7 +147,9 @@ class _Products(NamedTuple):
     """A bound of what is left out, for each feature."""
 
     @classmethod
-    def of(cls, together: Floats, owners: Indices, table: Floats, units: Indices) -> _Products:
+    def of(
+        cls, together: Floats, owners: Indices, table: Floats, units: Indices
+    ) -> _ColumnProducts:
         """Choose products of U, whose columns have owners, and f, whose kinds have some units."""
         table = _rotate(table, units)
         sizes = units @ table**2
