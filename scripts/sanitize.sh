@@ -53,4 +53,4 @@ sanitized -m pytest -q -p no:cacheprovider --capture=sys tests/games/test_native
     tests/games/test_native_arrays.py tests/games/test_corners.py tests/games/test_series.py \
     tests/games/test_hierarchy_series.py \
     tests/games/test_hierarchy.py tests/games/test_factors.py tests/games/test_interaction_ratios.py \
-    tests/games/test_low_rank.py tests/games/test_variance_tiles.py "$@"
+    tests/games/test_low_rank.py tests/games/test_variance_tiles.py tests/games/test_forms.py "$@"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
 
-from pkex._util.triangular import solve_lower
+from pkex._util.triangular import _integers_of, solve_lower
 
 RANDOM = np.random.default_rng(0)
 
@@ -45,3 +47,9 @@ def test_what_cannot_be_solved():
         solve_lower(np.diag([1.0, 0.0]), np.ones((2, 1)))
     with pytest.raises(ValueError, match="need a factor of as many"):
         solve_lower(np.eye(2), np.ones((3, 1)))
+
+
+def test_integers_are_those_of_the_signature():
+    """SciPy writes int64_t where it was built for them."""
+    assert _integers_of("void (char *, int *, __pyx_t_d *, int *)") is ctypes.c_int
+    assert _integers_of("void (char *, int64_t *, __pyx_t_d *, int64_t *)") is ctypes.c_int64

@@ -316,18 +316,22 @@ def test_bad_input(options, message):
         sensitivity(f, given.pop("X"), **given)
 
 
-@pytest.mark.parametrize("size", [1.0, 1e3, 1e5])
-def test_rounding_is_within_the_error_bound(size):
-    """Against many digits, with coefficients that nearly cancel."""
+@pytest.mark.parametrize(
+    ("size", "width", "scale"),
+    [(1.0, 1.0, 1.0), (1e3, 1.0, 1.0), (3e4, 1.0, 1.0), (2.0, 1e-5, 1.0), (2.0, 1e-7, 32.0)],
+)
+def test_rounding_is_within_the_error_bound(size, width, scale):
+    """Against many digits, with coefficients that nearly cancel, and inputs that hardly vary."""
     rng = np.random.default_rng(13)
     points = np.repeat(rng.normal(size=(3, 2)), 2, axis=0)
     points[1::2] += rng.normal(size=(3, 2)) / size
     alpha = size * np.array([1.0, -1.0, 0.7, -0.7, -0.4, 0.4])
-    X = rng.normal(size=(5, 2))
-    found = sensitivity(KernelExpansion(points, alpha, RBF(1.0)), X, order=2)
+    X = 0.5 + width * rng.normal(size=(5, 2))
+    found = sensitivity(KernelExpansion(points, alpha, RBF(scale)), X, order=2)
     with mpmath.workdps(60):
-        exponents = [[[-((mpf(x) - mpf(z)) ** 2) / 2 for z in points[:, j]] for x in X[:, j]]
-                     for j in range(2)]  # fmt: skip
+        scaled = [[[(mpf(x) - mpf(z)) / scale for z in points[:, j]] for x in X[:, j]]
+                  for j in range(2)]  # fmt: skip
+        exponents = [[[-(e**2) / 2 for e in row] for row in one] for one in scaled]
         k = np.array([[[mpmath.exp(e) for e in row] for row in one] for one in exponents])
         means = [k[j].sum(axis=0) / 5 for j in range(2)]
         forms = [k[j].T.dot(k[j]) / 5 for j in range(2)]

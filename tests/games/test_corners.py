@@ -162,6 +162,7 @@ def test_arrays_are_checked():
     for wrong, words in (
         ((square[:12].copy(), shares, sums), "square must have the shape"),
         ((square[:, :4].copy(), shares, sums), "nodes of square must be padded"),
+        ((square[:, :0].copy(), shares, sums), "nodes of square must be padded"),
         ((square, shares[:4], sums), "shares must have the shape"),
         ((square, shares, sums[:2]), "sums must have the shape"),
     ):

@@ -48,6 +48,15 @@ def test_every_instruction_set_adds_forms():
             assert (np.abs(sums - expected) <= bounds).all()
 
 
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_arrays_may_start_anywhere(start):
+    """Numbers of single precision stand at multiples of four bytes."""
+    strip, moved, sums = arrays_of(4, 40, 7)
+    expected, bounds = expected_of(strip[1:, start:].copy(), moved[start:], sums)
+    forms.add_form(strip[1:, start:].copy(), moved[start:], sums)
+    assert (np.abs(sums - expected) <= bounds).all()
+
+
 def test_what_is_added_up_is_checked():
     kernel = pytest.importorskip("pkex.games.native._kernel")
     strip, moved, sums = arrays_of(2, 5, 3)

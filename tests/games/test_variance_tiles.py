@@ -195,6 +195,8 @@ def test_arguments_are_checked():
         ({"limits": np.zeros(1)}, "last of the limits must be infinite"),
         ({"sizes": np.zeros(1, dtype=np.int64)}, "sizes must be positive"),
         ({"nodes": np.zeros(7)}, "nodes must have the shape"),
+        ({"nodes": np.zeros(1)}, "nodes must be those of all sizes"),
+        ({"sizes": np.array([2**63 - 1])}, "nodes must be those of all sizes"),
         ({"used": np.empty(2, dtype=np.uint8)}, "a flag for each rule"),
     ):
         with pytest.raises(ValueError, match=words):

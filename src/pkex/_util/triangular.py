@@ -7,6 +7,7 @@ solve wait for each other.
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from typing import Any
 
@@ -44,16 +45,17 @@ def solve_lower(factor: Floats, values: Floats, *, transposed: bool = False) -> 
     by_column = matrix.flags.f_contiguous
     if not by_column:
         matrix = np.ascontiguousarray(matrix)  # by column this is the transpose, an upper triangle
-    info = ctypes.c_int(0)
-    _dtrtrs()(
+    routine, count = _dtrtrs()
+    sizes, info = (count(n), count(n_columns)), count(0)
+    routine(
         b"L" if by_column else b"U",
         b"N" if by_column != transposed else b"T",
         b"N",
-        *(ctypes.byref(ctypes.c_int(count)) for count in (n, n_columns)),
+        *map(ctypes.byref, sizes),
         matrix.ctypes.data,
-        ctypes.byref(ctypes.c_int(n)),
+        ctypes.byref(sizes[0]),
         solved.ctypes.data,
-        ctypes.byref(ctypes.c_int(n)),
+        ctypes.byref(sizes[0]),
         ctypes.byref(info),
     )
     if info.value != 0:
@@ -62,15 +64,30 @@ def solve_lower(factor: Floats, values: Floats, *, transposed: bool = False) -> 
 
 
 @cache
-def _dtrtrs() -> Any:
-    """Return LAPACK's routine; calls of a `ctypes.CFUNCTYPE` release the interpreter's lock."""
-    capsule = LowLevelCallable.from_cython(cython_lapack, "dtrtrs").function
+def _dtrtrs() -> tuple[Any, Any]:
+    """Return LAPACK's routine, and the type of its integers.
+
+    Calls of a `ctypes.CFUNCTYPE` release the interpreter's lock.
+    """
+    found = LowLevelCallable.from_cython(cython_lapack, "dtrtrs")
+    count = _integers_of(found.signature)
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", api)
     )
-    count = ctypes.POINTER(ctypes.c_int)
-    kinds: list[Any] = [*[ctypes.c_char_p] * 3, count, count]
-    kinds += [ctypes.c_void_p, count, ctypes.c_void_p, count, count]
-    return ctypes.CFUNCTYPE(None, *kinds)(address_of(capsule, name_of(capsule)))
+    some = ctypes.POINTER(count)
+    kinds: list[Any] = [*[ctypes.c_char_p] * 3, some, some]
+    kinds += [ctypes.c_void_p, some, ctypes.c_void_p, some, some]
+    capsule = found.function
+    routine = ctypes.CFUNCTYPE(None, *kinds)(address_of(capsule, name_of(capsule)))
+    return routine, count
+
+
+def _integers_of(signature: str) -> Any:
+    """Return the type of the integers of a routine, whose signature is written in C.
+
+    It is C's int, but has 64 bits where SciPy, from 1.18 on, was built with
+    ``-Dcython-blas-abi=ilp64``. Where 32 are read of 64, these are the lower ones on most machines.
+    """
+    return ctypes.c_int if re.search(r"\bint \*", signature) else ctypes.c_int64

@@ -193,6 +193,18 @@ class AtomFactors:
         deficits[single[alone], alone] = 1.0
         return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles)
 
+    def source_means(self, factors: CentredFactors) -> Floats:
+        """Return the means of the numbers that factors are centred from, (bundles, atoms).
+
+        These are deficits or factors, and what is centred is off by roundings of their size.
+        """
+        lacks, means = factors.lacks, factors.means.values
+        if not self.keep:
+            return lacks
+        values = np.where(means == 0.0, 1.0 - lacks, means)  # those of single players were shifted
+        sources: Floats = np.where(_are_near_one(lacks), lacks, values)
+        return sources
+
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
         return join_factors(self.parts, rows, wanted)

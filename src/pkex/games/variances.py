@@ -20,12 +20,17 @@ The present factor is absent factor plus covariance. `pkex.games.moments` has bo
 of pairs of players where covariances are products of short columns. An atom of a single player may
 be shifted by a constant, which changes no variance; it is centred.
 
-*Rounding.* Let n and s be the root mean square and the standard deviation of a factor. Means are
-at most n, a covariance of two atoms is at most ``s s'``, and off by some units of that. So the part
-of a pair in the index of player j is off by some units of ``s_j s_j' prod_{i != j} n_i n_i'``, and
-the index by as many of
+*Rounding.* Let n, s and e be the root mean squares of a factor, of the factor less its mean, and of
+what that is computed from: of the deficit where the mean factor is near 1, else of the factor
+(`AtomFactors.source_means`). The factor less its mean is off by some roundings of e, say four, with
+the unit u; they are many of s where a factor hardly varies. So a covariance of two atoms is at most
+``s s'``, and off by as much as ``8 u s s' + 4 u (s e' + e s') + 16 u^2 e e'``, roundings of the
+product included. Means are at most n, so the part of a pair in the index of player j has the
+factors ``n_i n_i'`` of the other players beside that, and the index is off by 8 u times
 
-    (sum_a |w_a| s_aj prod_{i != j} n_ai)^2.
+    A_j^2 + A_j E_j + 2 u E_j^2,    A_j = sum_a |w_a| s_aj prod_{i != j} n_ai,
+
+with e in the place of s in E.
 """
 
 from __future__ import annotations
@@ -51,6 +56,7 @@ __all__ = ["VarianceGame", "VarianceSums", "sum_variances"]
 
 
 _SHORT = 100  # numbers of a column up to which a pair of columns is multiplied at once
+_TWO_ROUNDINGS = 2.0**-52
 
 
 class VarianceSums(NamedTuple):
@@ -63,7 +69,7 @@ class VarianceSums(NamedTuple):
         The variances of the parts of two players.
     variance, mean : arrays of shape (outputs,)
     magnitudes : array of shape (outputs,)
-        What rounding errors of the variance are measured by: see above.
+        What rounding errors of the indices and the variance are measured by: see above.
     rules : tuple of Rule
         Those of the Shapley effects.
     """
@@ -110,7 +116,9 @@ class VarianceGame:
         self.absent = self.bundles.join(factors.means).values
         self.rules = rules_of(self.bundles.n_players) if shapley else NO_RULES
         self.sums = Accumulator()
-        self.variances = np.empty_like(self.absent) if short is None else short.variances()
+        # of the factors under each bundle
+        means = factors.means.values
+        self.variances = np.empty_like(means) if short is None else short.variances()
         self.worth: Floats = np.multiply.reduce(self.absent, axis=0) @ self.weights
 
     def tasks(self) -> Sequence[Task]:
@@ -127,9 +135,10 @@ class VarianceGame:
         if self.short is not None:
             sums = sum_tile((self.short, first, second), means, weights, self.rules)
             return first, sums, None, None
-        changes = self._changes(first, second)
+        covariances = self._covariances(first, second)
+        own = np.einsum("jaa->ja", covariances).copy() if first.start == second.start else None
+        changes = self._changes(covariances, first, second)
         sums = sum_tile(changes, means, weights, self.rules)
-        own = np.einsum("jaa->ja", changes).copy() if first.start == second.start else None
         pairs = self._sum_pairs(changes, first, second) if self.pairs else None
         return first, sums, own, pairs
 
@@ -161,15 +170,29 @@ class VarianceGame:
 
     def _magnitudes(self) -> tuple[Floats, Floats]:
         """Return what rounding of products of all factors and of the variance is measured by."""
-        spread = np.sqrt(np.maximum(self.variances, 0.0))
-        sizes, weights = np.hypot(self.absent, spread), np.abs(self.weights)
-        parts = (spread * _all_but(sizes)) @ weights
-        magnitudes: Floats = (parts * parts).sum(axis=0)
+        factors, weights = self.factors, np.abs(self.weights)
+        spreads = np.sqrt(np.maximum(self.variances, 0.0))
+        sources = np.hypot(spreads, self.atoms.source_means(factors))
+        # of the players: a product of independent factors varies by what each of them adds
+        shape = self.absent.shape
+        squares, sizes = np.ones(shape), np.ones(shape)
+        variances, centred_from = np.zeros(shape), np.zeros(shape)
+        for owner, mean, spread, source in zip(
+            self.bundles.owners, factors.means.values, spreads, sources, strict=True
+        ):
+            size = np.hypot(mean, spread)
+            variances[owner] = variances[owner] * size**2 + squares[owner] * spread**2
+            squares[owner] *= mean**2
+            centred_from[owner] = centred_from[owner] * size + sizes[owner] * source
+            sizes[owner] *= size
+        others = _all_but(sizes)
+        a, e = ((part * others) @ weights for part in (np.sqrt(variances), centred_from))
+        magnitudes: Floats = (a * (a + e) + _TWO_ROUNDINGS * e**2).sum(axis=0)
         largest: Floats = (np.multiply.reduce(sizes, axis=0) @ weights) ** 2
         return largest, magnitudes
 
-    def _changes(self, first: slice, second: slice) -> Floats:
-        """Return what presence adds to the factors of a tile, shape (players, atoms, atoms)."""
+    def _covariances(self, first: slice, second: slice) -> Floats:
+        """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
         widths = first.stop - first.start, second.stop - second.start
         covariances = workspace("covariances", self.atoms.n_bundles, *widths)
         if self.factors.centred is not None:
@@ -177,12 +200,14 @@ class VarianceGame:
         else:
             covariances[...] = 0.0
             self.atoms.add_covariances(self.factors.lacks, first, second, covariances)
+        return covariances
+
+    def _changes(self, covariances: Floats, first: slice, second: slice) -> Floats:
+        """Return what presence adds to the factors of a tile, shape (players, atoms, atoms)."""
         if self.bundles.are_players:
             return covariances
-        changes, absent = (
-            np.zeros((len(self.absent), *widths)),
-            np.ones((len(self.absent), *widths)),
-        )
+        shape = (len(self.absent), *covariances.shape[1:])
+        changes, absent = np.zeros(shape), np.ones(shape)
         for owner, means, one in zip(
             self.bundles.owners, self.factors.means.values, covariances, strict=True
         ):

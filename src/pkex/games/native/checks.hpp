@@ -16,6 +16,12 @@ inline void require(bool condition, const std::string& message) {
 }
 
 template <class Array>
+void require_aligned(const Array& array, const char* name) {
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(decltype(*array.data())) == 0,
+            std::string(name) + " must be aligned.");
+}
+
+template <class Array>
 void require_shape(const Array& array, const char* name, std::initializer_list<Index> shape) {
     bool fits = array.ndim() == shape.size();
     std::string text;
@@ -25,8 +31,7 @@ void require_shape(const Array& array, const char* name, std::initializer_list<I
         text += (i ? ", " : "") + std::to_string(wanted);
     }
     require(fits, std::string(name) + " must have the shape (" + text + ").");
-    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) == 0,
-            std::string(name) + " must be aligned.");
+    require_aligned(array, name);
 }
 
 template <class T, class Array>

@@ -19,6 +19,7 @@ using pkex::Cells;
 using pkex::CellSquare;
 using pkex::Index;
 using pkex::require;
+using pkex::require_aligned;
 using pkex::require_shape;
 
 template <int Axes>
@@ -30,6 +31,7 @@ using Places = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::de
 const std::int64_t* places_of(const Places& places, const char* name, Index count, Index size) {
     require(Index(places.shape(0)) == count,
             std::string(name) + " must have " + std::to_string(count) + " places.");
+    require_aligned(places, name);
     for (Index i = 0; i < count; ++i) {
         require(places.data()[i] >= 0 && places.data()[i] < size,
                 std::string(name) + " must be places in beside.");
@@ -64,7 +66,8 @@ CellSquare square_of(const Cells& cells, const Array<2>& square, const Array<1>&
     of.cells = cells;
     of.nodes = Index(square.shape(1));
     require_shape(square, "square", {13, of.nodes});
-    require(of.nodes % pkex::kPaddedNodes == 0, "the nodes of square must be padded.");
+    require(of.nodes > 0 && of.nodes % pkex::kPaddedNodes == 0,
+            "the nodes of square must be padded.");
     require_shape(shares, "shares", {cells.pairs});
     of.square = square.data();
     of.shares = shares.data();

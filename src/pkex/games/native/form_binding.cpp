@@ -25,6 +25,7 @@ void add_form(const Matrix& strip, const Matrix& moved, const Sums& sums, const 
     of.rows = Index(strip.shape(0));
     of.points = Index(strip.shape(1));
     of.columns = Index(moved.shape(1));
+    pkex::require_aligned(strip, "strip");
     require(of.rows <= of.points, "strip must have as many points as rows, or more.");
     require_shape(moved, "moved", {of.points, of.columns});
     require_shape(sums, "sums", {of.columns});

@@ -16,8 +16,10 @@ using pkex::Index;
 
 constexpr int kVectors = 3;                 // of columns multiplied together, at most,
 constexpr int kRows = kLanes == 8 ? 8 : 4;  // and rows: registers hold their sums
-constexpr Index kStep = 128;                // products added up in single precision
 constexpr Index kSingles = 2 * kLanes;      // lanes of a vector
+
+// Products added up in single precision: no more than DEPTH of forms.py, which bounds rely on.
+constexpr Index kStep = 128;
 
 // Where the loop below is merged into those around it, its sums leave the registers.
 #if defined(__GNUC__)

@@ -31,9 +31,10 @@ const std::int32_t* places_of(const Places& places, const char* name, Index coun
             std::string(name) + " must have the sets of sums, and a place for each of the values.");
     require(count < 2 || places.stride(1) == 1,
             std::string("the last axis of ") + name + " must be contiguous.");
+    pkex::require_aligned(places, name);
     // The highest bit says that a place, or what is left above it, is negative: vectors of every
     // instruction set have that, and no comparison of unsigned numbers.
-    const std::uint32_t last = std::uint32_t(size - 1);
+    const std::uint32_t last = std::uint32_t(std::min(size - 1, Index(INT32_MAX)));
     std::uint32_t bits = 0;
     for (Index s = 0; s < sets; ++s) {
         const std::int32_t* of_set = places.data() + s * places.stride(0);

@@ -79,10 +79,13 @@ void sum_variances(const std::optional<Changes>& changes, const std::optional<Ta
     require(Index(used.shape(0)) == tile.n_rules, "used must have a flag for each rule.");
     require(tile.n_rules == 0 || std::isinf(limits.data()[tile.n_rules - 1]),
             "the last of the limits must be infinite.");
+    require_shape(sizes, "sizes", {tile.n_rules});
     Index count = 0;
     for (Index i = 0; i < tile.n_rules; ++i) {
-        require(sizes.data()[i] > 0, "sizes must be positive.");
-        count += Index(sizes.data()[i]);
+        const std::int64_t size = sizes.data()[i];
+        require(size > 0, "sizes must be positive.");
+        require(size <= Index(nodes.shape(0)) - count, "nodes must be those of all sizes.");
+        count += Index(size);
     }
     require_shape(nodes, "nodes", {count});
     require_shape(shares, "shares", {count});
