@@ -80,7 +80,9 @@ INSTEAD = {  # what is not supported, and what to do
     "a target transformed by a function that is not affine, such as a logarithm": (
         "explain the regressor inside, in its units"
     ),
-    "BoTorch `SaasFullyBayesianMultiTaskGP`": "a `MultiTaskGP`, or one sampled model a task",
+    "BoTorch `SaasFullyBayesianMultiTaskGP`": (
+        "a `MultiTaskGP`, or a `ModelListGP` with one sampled model for each task"
+    ),
     "another kernel model": "[pass a `KernelExpansion`](howto/custom_model.md)",
 }
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import pkex
+from pkex._util import progress
 from pkex.explain import sample_variance
 from pkex.games import engine
 from pkex.games.coalitions import CoalitionSquares
@@ -76,6 +82,20 @@ def test_the_number_of_threads_changes_no_bit(removal):
     )
     np.testing.assert_array_equal(one.values, two.values)
     np.testing.assert_array_equal(one.error_bound, two.error_bound)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_variance_that_takes_long_names_the_number_of_samples(pairs, monkeypatch):
+    """Of which each is a sum of two parts: its process, and its prior mean."""
+    seconds = count(step=1000.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=partial(next, seconds)))
+    monkeypatch.setattr(sample_variance, "prefers_coalitions", lambda *_: not pairs)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pkex.PerformanceWarning)
+        explainer("interventional", n_jobs=1).explain_variance(ROWS)
+    needed = "pairs of" if pairs else "sets of features in each of"
+    words = f"means of a mixture of 3 processes needs all {needed}"
+    assert [words in str(warning.message) for warning in caught].count(True) == 1
 
 
 def test_samples_that_are_equal_add_no_variance():

@@ -87,6 +87,15 @@ def test_facts_name_the_groups_of_a_hierarchy_and_no_nodes(tmp_path):
     assert facts["Quadrature rules"].endswith(", 1 node")
 
 
+def test_a_subclass_of_a_result_has_its_report(tmp_path):
+    class Named(pkex.Explanation):
+        """An explanation of somebody else."""
+
+    explanation = explained(np.ones((3, 2)))
+    data = report(Named(**vars(explanation)), tmp_path).data
+    assert data["kind"] == report(explanation, tmp_path).data["kind"] == "explanation"
+
+
 def test_rows_have_the_numbers_that_are_given(tmp_path):
     numbers = np.arange(30)[::-1] + 100
     data = report(explained(np.ones((30, 2))), tmp_path, row_names=numbers).data

@@ -5,14 +5,16 @@ follows from both; all others take one. `explainer` has `Explainer`, the public 
 its methods are in `questions` and `effect_questions`. The files that answer:
 
 - `values` explains rows, `sparse` rows of sparse tables, `dask` tables of Dask;
-- `interactions`: Shapley interactions; `posterior`: the uncertainty of values, and the predictive
-  variance of Gaussian processes;
+- `interactions`: Shapley interactions, with `interaction_spread` for their standard deviations;
+- `posterior`: the uncertainty of values, and the predictive variance of Gaussian processes, with
+  `sample_means` and `sample_variance` for mixtures; `importance`: mean absolute values, with
+  posterior draws; `compare`: two rows of an optimisation;
 - `effects`: partial dependence, ICE and ALE, with `effect_background`, `effect_sums` and
   `effect_bands`; `gradients` and `integrated`: derivatives, and their integrals along paths;
 - `influence`: training rows, with `training`;
 - `loss`, `sage` and `permutation`: what the model needs, with `replaced`, `scoring` and `samples`;
 - `change`: predictions in two tables, with `compared_tables` and `label_tests`;
-- `sensitivity`: Sobol indices and Shapley effects.
+- `sensitivity`: Sobol indices and Shapley effects, with `posterior_draws`.
 """
 
 __all__: list[str] = []

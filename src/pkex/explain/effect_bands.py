@@ -56,8 +56,8 @@ def covariances(
         posterior = model.posterior
         assert posterior is not None
         if posterior.mixture is not None:
-            for samples, curve, own in zip(of_samples, curves, sums.means[k], strict=True):
-                curve_of_part = part.average(curve, own, k)
+            for samples, curve, kernels in zip(of_samples, curves, sums.means[k], strict=True):
+                curve_of_part = part.average(curve, kernels, k)
                 constant = 0.0 if curve.local else model.intercepts
                 samples.add(posterior, (curve_of_part + constant)[None])
         if not posterior.scales.any():

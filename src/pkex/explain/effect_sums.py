@@ -271,8 +271,8 @@ def _contribute(
     factors = game.factors(as_column_major(x), as_column_major(z)).values
     if not np.isfinite(factors).all():
         raise not_finite(piece.term)
-    found = dict(zip(names, factors, strict=True))
-    return {name: (found.get(name, np.ones((len(x), len(z)))),) for name in columns}
+    by_name = dict(zip(names, factors, strict=True))
+    return {name: (by_name.get(name, np.ones((len(x), len(z)))),) for name in columns}
 
 
 def _leave_out(

@@ -71,8 +71,9 @@ class Explainer(Questions):
         for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
         is an expansion. Also the name of an objective of an optimiser that has several.
     task : number, optional
-        The task at which to explain a process of several tasks, such as BoTorch's `MultiTaskGP`:
-        rows and background then lack the task column. By default the task is a feature.
+        The task at which to explain a process of several tasks, such as BoTorch's `MultiTaskGP`, or
+        a `ModelListGP` of such processes: rows and background then lack the task column. By default
+        the task is a feature.
     index : {"SV", "BV"} or semivalue, default "SV"
         Which values: Shapley's, Banzhaf's, or those of a semivalue such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base

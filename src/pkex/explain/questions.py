@@ -38,7 +38,8 @@ class Questions(EffectQuestions):
         variance when nothing is known of a row. A negative value says that the feature makes the
         model more certain. The noise of an observation moves base values and predictions, and no
         value. `Explanation.quantity` says whether it is in them: "predictive variance" has it,
-        "latent variance" does not.
+        "latent variance" does not. A fully Bayesian model or an ensemble has the mean of the
+        variances of its samples plus the variance of their means.
 
         Parameters
         ----------

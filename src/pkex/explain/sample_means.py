@@ -33,7 +33,7 @@ class SampleMeans:
         self._shares: dict[SampleMixture, dict[int, Floats]] = {}
 
     def add(self, posterior: Posterior | None, share: Floats) -> None:
-        """Add what a part of the model has of some numbers; of no mixture, it is not needed.
+        """Add some numbers of a part of the model; a part of no mixture is left out.
 
         Parameters
         ----------

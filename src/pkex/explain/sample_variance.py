@@ -84,7 +84,7 @@ def explain_sample_variance(
     game, missed = _make_game(chosen, samples, n_samples, None)
     if _form(game) is game:  # of coalitions, the number of atoms matters little
         game, missed = _make_game(chosen, samples, n_samples, _MIXTURE)
-    square = _explain_squares(game, len(samples), n_jobs, progress)
+    square = _explain_squares(game, n_samples, n_jobs, progress)
     residual = square.check("the variance of the samples' means minus its base value")
     arrays, error = _sum_samples(square, game, missed, n_samples)
     arrays["predictions"] += n_samples * (offsets * offsets).sum(axis=0)
@@ -163,22 +163,23 @@ def _form(game: MeanSquareGame) -> MeanSquareGame | CoalitionSquares:
 
 
 def _explain_squares(
-    game: MeanSquareGame, n_parts: int, n_jobs: int | None, progress: bool
+    game: MeanSquareGame, n_samples: int, n_jobs: int | None, progress: bool
 ) -> GameSums:
     """Return the values of the squares of all samples' functions."""
+    form = _form(game)
+    needed = "pairs of" if form is game else "sets of features in each of"
     bar = "" if progress else " progress=True shows a progress bar."
 
     def announce(seconds: float) -> None:
         warnings.warn(
             f"the variance of {pluralise(game.n_rows, 'row')} will take about "
-            f"{format_duration(seconds)}: the variance of the means of a mixture of {n_parts} "
-            f"processes is a sum over pairs of {game.n_atoms} products. Fewer rows or samples take "
+            f"{format_duration(seconds)}: the variance of the means of a mixture of {n_samples} "
+            f"processes needs all {needed} {game.n_atoms} products. Fewer rows or samples take "
             f"less, and so does another kernel, such as RBF.{bar}",
             PerformanceWarning,
             stacklevel=outer_stack_level(),
         )
 
-    form = _form(game)
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     with single_blas():
         square: GameSums = run_reduction(form, forecast=Forecast(form.work, announce), **options)

@@ -42,10 +42,7 @@ def stays_sparse(expansion: KernelExpansion) -> bool:
 
 
 class SparseGames:
-    """The games of a model of sparse points, one that `stays_sparse`; as `Problem` has for others.
-
-    What removed features are replaced by are `Scenarios` for each part, or None.
-    """
+    """The games of a problem whose model `stays_sparse`, with the noise of their sums."""
 
     def __init__(self, problem: Problem) -> None:
         self.expansion, tol = problem.expansion, problem.tol

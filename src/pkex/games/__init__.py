@@ -14,9 +14,10 @@ call meets them:
 - `means`: factors averaged over a background, with `gauss_means` and `laplace_means`;
 - `reductions` and `permutations`: sums by row, by pair, by permutation; `engine`: the one loop over
   blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
-- `atoms`: the products that a function is a sum of; `covariance`, `quadratic`, `moments` and
+- `atoms`: the products that a function is a sum of; `covariance`, `quadratic`, `variances` and
   `squares`: the reductions for the posterior of values, for quadratic forms, for the variance of a
-  function, and for its square;
+  function, and for its square. `covariance` takes its integrals from `corners`, `variances` the
+  factors from `moments`, tiles from `variance_tiles` and parts of pairs from `pair_variances`;
 - `factors`: factors in two forms, and what is made of them;
 - `backend`: which backend runs, `numpy_backend`, with `near_one` and `tree_products`, or
   `pkex.games.native`; `lookup`: entries of a matrix for many permutations;

@@ -66,6 +66,8 @@ def _feature_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
         if len(columns) > 1:
             titles = [explanation.column_names[c] for c in columns]
             texts[feature] = [_group_text(titles, row) for row in cells]
+        elif cells.dtype.kind == "f":  # at once, as tables are long
+            data[:, feature] = cells[:, 0]
         elif all(is_number(cell) or is_missing(cell) for cell in cells[:, 0]):
             data[:, feature] = [np.nan if is_missing(c) else float(c) for c in cells[:, 0]]
         else:

@@ -129,14 +129,15 @@ class ArrayResult(AboutAttributes):
     AXES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SELECTED: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str]  # the first array
-    KIND: ClassVar[str]  # the class in small letters, by which there are reports
+    KIND: ClassVar[str] = ""  # the class of the axes in small letters, by which there are reports
     NOUN: ClassVar[str]  # what sentences call the result
 
     about: About
 
     def __init_subclass__(cls) -> None:
-        cls.FIRST, cls.KIND = next(iter(cls.AXES), ""), cls.__name__.lower()
-        cls.NOUN = cls.KIND.removeprefix("sparse")
+        cls.FIRST, name = next(iter(cls.AXES), ""), cls.__name__.lower()
+        cls.KIND = name if "AXES" in vars(cls) else cls.KIND
+        cls.NOUN = name.removeprefix("sparse")
 
     def __post_init__(self) -> None:
         fields = self.__dict__

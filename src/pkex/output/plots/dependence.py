@@ -111,8 +111,8 @@ class DependenceDisplay(ExplanationDisplay):
             _draw_rows(ax, x[known], theme)
         if cells.dated:
             _number_dates(ax)
-        said = ((beyond != 0, "beyond, at the edges"), (~known, "with missing values not shown"))
-        notes = [f"{pluralise(int(r.sum()), 'row')} {what}" for r, what in said if r.any()]
+        kinds = ((beyond != 0, "beyond, at the edges"), (~known, "with missing values not shown"))
+        notes = [f"{pluralise(int(r.sum()), 'row')} {what}" for r, what in kinds if r.any()]
         note = f" ({', '.join(notes)})" if notes else ""
         note += "" if one.std is None else f"\nlines: {POSTERIOR}"
         ax.set_xlabel(f"{short(name, self._letters)}{note}")
