@@ -353,3 +353,28 @@ def test_rounding_is_within_the_error_bound(size, width, scale):
     ]
     assert max(off) <= found.error_bound < 1e-4
     assert found.variance == pytest.approx(float(variance), rel=10.0 * found.error_bound)
+
+
+def test_the_error_bound_has_the_roundings_of_all_players():
+    """Of one atom of many players, one of which has most of the variance, beside many digits."""
+    rng = np.random.default_rng(3)
+    n_players = 1500
+    scales = np.append(2.0, np.full(n_players - 1, 32.0))
+    point, X = rng.normal(size=(1, n_players)), rng.normal(size=(4, n_players))
+    found = sensitivity(KernelExpansion(point, [1.0], RBF(scales.tolist())), X, n_jobs=1)
+    with mpmath.workdps(40):
+        means, squares = [], []
+        for z, scale, column in zip(point[0], scales, X.T, strict=True):
+            factors = [mpmath.exp(-(((mpf(x) - mpf(z)) / scale) ** 2) / 2) for x in column]
+            means.append((sum(factors) / 4) ** 2)
+            squares.append(sum(one * one for one in factors) / 4)
+        absent, present = mpmath.fprod(means), mpmath.fprod(squares)
+        variance = present - absent
+        parts = [b - a for a, b in zip(means, squares, strict=True)]
+        first = [c * absent / a / variance for c, a in zip(parts, means, strict=True)]
+        total = [c * present / b / variance for c, b in zip(parts, squares, strict=True)]
+        off = abs(mpf(float(found.variance)) / variance - 1)
+        for values, wanted in ((found.first_order, first), (found.total_order, total)):
+            errors = [abs(mpf(float(x)) - y) for x, y in zip(values, wanted, strict=True)]
+            off = max(off, *errors)
+    assert off <= found.error_bound < 1e-11

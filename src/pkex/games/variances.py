@@ -26,9 +26,10 @@ what that is computed from: of the deficit where the mean factor is near 1, else
 the unit u; they are many of s where a factor hardly varies. So a covariance of two atoms is at most
 ``s s'``, and off by as much as ``8 u s s' + 4 u (s e' + e s') + 16 u^2 e e'``, roundings of the
 product included. Means are at most n, so the part of a pair in the index of player j has the
-factors ``n_i n_i'`` of the other players beside that, and the index is off by 8 u times
+factors ``n_i n_i'`` of the other players beside that. Each is evaluated and multiplied with four
+roundings, so that the index of one of d players is off by 8 u times
 
-    A_j^2 + A_j E_j + 2 u E_j^2,    A_j = sum_a |w_a| s_aj prod_{i != j} n_ai,
+    (1 + d/2) A_j^2 + A_j E_j + 2 u E_j^2,    A_j = sum_a |w_a| s_aj prod_{i != j} n_ai,
 
 with e in the place of s in E.
 """
@@ -187,7 +188,8 @@ class VarianceGame:
             sizes[owner] *= size
         others = _all_but(sizes)
         a, e = ((part * others) @ weights for part in (np.sqrt(variances), centred_from))
-        magnitudes: Floats = (a * (a + e) + _TWO_ROUNDINGS * e**2).sum(axis=0)
+        count = 1.0 + 0.5 * len(sizes)
+        magnitudes: Floats = (a * (count * a + e) + _TWO_ROUNDINGS * e**2).sum(axis=0)
         largest: Floats = (np.multiply.reduce(sizes, axis=0) @ weights) ** 2
         return largest, magnitudes
 
