@@ -68,6 +68,10 @@ def test_an_objective_is_chosen_by_name(make, name):
     one = Explainer(model, rows, outputs=name)(rows)
     place = whole.output_names.index(name)
     np.testing.assert_allclose(one.values, whole.values[..., place], rtol=1e-10, atol=1e-12)
+    several = pkex.compare(model, rows.iloc[1], rows.iloc[0])
+    single = pkex.compare(model, rows.iloc[1], rows.iloc[0], outputs=name)
+    np.testing.assert_allclose(single.values, several.values[..., place], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(single.std, several.std[..., place], rtol=1e-8)
     with pytest.raises(ValueError, match=rf"has the objectives .*'{name}'.*; got outputs='x'"):
         Explainer(model, outputs="x")
     with pytest.raises(ValueError, match="has no tasks"):

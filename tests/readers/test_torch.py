@@ -318,6 +318,25 @@ def test_targets_of_all_tasks_are_those_that_were_fitted(name):
     np.testing.assert_allclose(case.explain().leave_one_out().targets, Y.numpy(), rtol=1e-9)
 
 
+def test_predictions_of_several_tasks_are_the_models_own():
+    """With all tasks as a feature or at one of them, to ten digits."""
+    cases = [case for case in models.MODELS if "MultiTaskGP" in case.name]
+    assert len(cases) >= 15
+    for case in cases:
+        found = case.explain(background(case))(case.table).predictions
+        own = case.own(case.table).reshape(found.shape)
+        np.testing.assert_allclose(found, own, rtol=1e-10, atol=1e-10, err_msg=str(case))
+
+
+@pytest.mark.parametrize("name", ["MultiTaskGP at a task", "ModelListGP of MultiTaskGP at a task"])
+def test_draws_at_a_task_are_refused_where_importance_has_them(name):
+    case = named_case(name)
+    with pytest.raises(UnsupportedModelError, match=r"several tasks .*importance\(X, n_draws"):
+        pkex.sensitivity(case.model(), case.table, n_draws=19, task=case.task)
+    found = case.explain(background(case)).importance(case.table[:2], n_draws=19, random_state=0)
+    assert (found.interval(0.9)[1] > 0.0).all()
+
+
 @pytest.mark.parametrize("task", [3, True, "1", np.array([0.0, 1.0])], ids=repr)
 def test_what_is_no_task_of_a_model_is_refused(task):
     with pytest.raises(ValueError, match=r"this MultiTaskGP has the tasks 0, 1, 2; got task="):

@@ -11,7 +11,7 @@ import pkex
 from tests._support import torch_models as models
 from tests._support.cases import alone
 from tests._support.posterior_games import functional
-from tests._support.torch_models.cases import posterior_covariance
+from tests._support.torch_models.cases import TASK_COLUMN, posterior_covariance
 
 pytestmark = [
     pytest.mark.torch,
@@ -46,6 +46,22 @@ def test_values_are_those_of_all_hybrids_of_the_two_rows(case):
     np.testing.assert_allclose(found.variance_values, expected, rtol=0.0, atol=atol)
     assert found.feature_names[1] in found.fixed
     assert found.values[1] == found.std[1] == found.variance_values[1] == 0.0
+
+
+@pytest.mark.parametrize("task", [0.0, 2.0])
+def test_at_a_task_rows_lack_its_column(task):
+    [case] = [case for case in models.MODELS if case.name == "MultiTaskGP"]
+    model, whole = case.model(), case.table[:2]
+    whole[:, TASK_COLUMN] = task
+    rows = np.delete(whole, TASK_COLUMN, axis=1)
+    found, every = pkex.compare(model, *rows, task=task), pkex.compare(model, *whole)
+    kept = np.arange(whole.shape[1]) != TASK_COLUMN
+    np.testing.assert_allclose(found.values, every.values[kept], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.std, every.std[kept], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.variance_values, every.variance_values[kept], rtol=1e-9, atol=1e-10
+    )
+    np.testing.assert_allclose(found.predictions, case.own(whole)[::-1, 0], rtol=1e-10)
 
 
 def test_the_parameters_of_a_search_are_compared_by_name():

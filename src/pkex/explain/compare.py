@@ -39,6 +39,8 @@ def compare(
     incumbent: Any,
     *,
     groups: Groups | None = None,
+    outputs: str | None = None,
+    task: float | None = None,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Comparison:
@@ -57,6 +59,10 @@ def compare(
         by name. Features that are equal in both are fixed, and have values of 0.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns that are explained as one feature, as in `Explainer`.
+    outputs : str, optional
+        Which outputs to compare, such as an objective by name, as in `Explainer`.
+    task : number, optional
+        The task at which a process of several tasks is compared, as in `Explainer`.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
     progress : bool, default False
@@ -116,9 +122,12 @@ def compare(
     }
     background, row = rows.values()
     try:
-        explainer = Explainer(model, background, groups=groups, n_jobs=n_jobs)
+        explainer = Explainer(
+            model, background, groups=groups, outputs=outputs, task=task, n_jobs=n_jobs
+        )
     except (TypeError, ValueError):
-        Explainer(model).problem.prepare(background, name=_NAMES[0])  # whose message names the row
+        own = Explainer(model, outputs=outputs, task=task)
+        own.problem.prepare(background, name=_NAMES[0])  # whose message names the row
         raise
     problem = explainer.problem
     check_posteriors(problem, "compare")

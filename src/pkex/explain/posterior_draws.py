@@ -187,9 +187,9 @@ def _noise(part: KernelExpansion, posterior: Posterior) -> Floats:
     if float(np.abs(gap).max(initial=0.0)) > size or float(noise.min()) < -size:
         raise UnsupportedModelError(
             "posterior draws need training points with independent noise, but K + noise of this "
-            "model differs from its kernel matrix off the diagonal. Exact processes of "
-            "scikit-learn, GPyTorch and BoTorch are supported; leave out n_draws for the indices "
-            "of the posterior mean."
+            "model differs from its kernel matrix off the diagonal, as that of several tasks does "
+            "at one of them. Leave out n_draws for the indices of the posterior mean; "
+            "explainer.importance(X, n_draws=...) has intervals for such models, too."
         )
     return np.maximum(noise, 0.0)
 

@@ -31,7 +31,6 @@ from scipy import special
 from scipy.stats import qmc
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 from pkex.kernels.columns import RBF, Cauchy, Laplacian
@@ -39,6 +38,7 @@ from pkex.kernels.constant import Constant
 from pkex.kernels.leaves import OnColumns
 from pkex.kernels.product_matern import ProductMatern
 from pkex.kernels.radial import Matern, RationalQuadratic
+from pkex.kernels.tabulated import Tabulated
 
 __all__ = ["Frequencies", "draw_frequencies"]
 
@@ -119,10 +119,17 @@ def _summands(kernel: Kernel) -> Iterator[tuple[float, tuple[OnColumns, ...]]]:
         yield 1.0, (kernel,)
     else:
         raise UnsupportedModelError(
-            f"posterior draws need a kernel with known random features, and {brief(kernel)} has "
+            f"posterior draws need a kernel with known random features, and {_name(kernel)} has "
             f"none. Sums and products of {', '.join(one.__name__ for one in _EXACT)} and Constant "
-            "are supported; leave out n_draws for the indices of the posterior mean."
+            "are supported. Leave out n_draws for the indices of the posterior mean; "
+            "explainer.importance(X, n_draws=...) has intervals for all kernels."
         )
+
+
+def _name(kernel: Kernel) -> str:
+    """Return the name of a kernel in a message, without its parameters."""
+    name = type(kernel).__name__
+    return f"{name}, a covariance of tasks or codes," if isinstance(kernel, Tabulated) else name
 
 
 def _draw(kernel: OnColumns, shape: tuple[int, int], random: np.random.Generator) -> Floats:

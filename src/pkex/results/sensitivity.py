@@ -322,7 +322,8 @@ class Sensitivity(Result):
             )
         if self.draws_error is not None and self.draws_error > _FEW_WAVES:
             notes.append(
-                f"The posterior variance of the draws is off by {self.draws_error:.0%} on average: "
-                "intervals are approximate"
+                "Widths of the intervals are rough: the posterior variance of the draws is off by "
+                f"{self.draws_error:.0%} of its mean, as draws are sums of finitely many random "
+                "waves. Numbers in front of the intervals are not concerned"
             )
         return notes
