@@ -153,9 +153,9 @@ class VarianceGame:
 
     def result(self) -> VarianceSums:
         """Return the indices in the units of the variance."""
+        largest, magnitudes = self._magnitudes()
         arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
         indices, square = arrays["indices"], self.worth * self.worth
-        largest, magnitudes = self._magnitudes()
         variance = arrays["totals"] - square
         if self.shapley:
             tolerance = sum_tolerance(rules, len(self.absent), self.atoms.count, largest, True)
