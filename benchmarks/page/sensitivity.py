@@ -24,6 +24,14 @@ convergence:
 """
 
 
+MATERN = """
+A Gaussian process with a Matern 5/2 kernel, a length scale for each of {columns} columns and
+{points} training points, in seconds of the processor. The Saltelli design is so large that no index
+has a standard error above 0.01: N = {saltelli n:,}. The variance of a row is that of a process with
+331 training points.
+"""
+
+
 UNSURE = """
 The uncertainty of the Shapley values of a Gaussian process with 450 training points and {columns}
 columns, for {rows} rows in one call, and the attribution of its variance, for one row. The latter
@@ -73,6 +81,18 @@ def section() -> list[str]:
         peers.append(["sage", figure(entry["seconds"]), off(entry, "Shapley effects", "shapley")])
     permutations = other.get("sage", {}).get("permutations", 0)
     parts += [PROCESS.format(permutations=permutations), table(head, peers)]
+    matern = results["matern"]
+    seconds = {
+        "first order": "first and total order, Shapley effects",
+        "all pairs": "the same with all pairs",
+        "saltelli": "predictions of the Saltelli design alone",
+        "199 draws": "199 posterior draws of first and total order, Shapley effects",
+        "199 draws, all pairs": "the same with all pairs",
+        "variance, product of marginals": "variance of a row, product of marginals",
+        "variance, 50 background rows": "variance of a row, 50 background rows",
+    }
+    lines = [[title, figure(matern[key])] for key, title in seconds.items()]
+    parts += [MATERN.format(**matern), table(["", "seconds"], lines)]
     titles = {
         "values": "values alone, ms",
         "std": "with standard deviations, ms",
