@@ -69,8 +69,8 @@ def _dtrtrs() -> tuple[Any, Any]:
 
     Calls of a `ctypes.CFUNCTYPE` release the interpreter's lock.
     """
-    found = LowLevelCallable.from_cython(cython_lapack, "dtrtrs")
-    count = _integers_of(found.signature)
+    exported = LowLevelCallable.from_cython(cython_lapack, "dtrtrs")
+    count = _integers_of(exported.signature)
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -79,7 +79,7 @@ def _dtrtrs() -> tuple[Any, Any]:
     some = ctypes.POINTER(count)
     kinds: list[Any] = [*[ctypes.c_char_p] * 3, some, some]
     kinds += [ctypes.c_void_p, some, ctypes.c_void_p, some, some]
-    capsule = found.function
+    capsule = exported.function
     routine = ctypes.CFUNCTYPE(None, *kinds)(address_of(capsule, name_of(capsule)))
     return routine, count
 

@@ -126,8 +126,8 @@ def compare(
             model, background, groups=groups, outputs=outputs, task=task, n_jobs=n_jobs
         )
     except (TypeError, ValueError):
-        own = Explainer(model, outputs=outputs, task=task)
-        own.problem.prepare(background, name=_NAMES[0])  # whose message names the row
+        explainer = Explainer(model, outputs=outputs, task=task)
+        explainer.problem.prepare(background, name=_NAMES[0])  # whose message names the row
         raise
     problem = explainer.problem
     check_posteriors(problem, "compare")
