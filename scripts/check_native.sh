@@ -35,7 +35,7 @@ cmake --build "$work" --parallel 2 >>"$work/log" 2>&1 || { cat "$work/log"; exit
 # The same code without levels and vector types, as other compilers get it: for its warnings alone.
 c++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
     -DPKEX_NAMESPACE=pkex_base -DPKEX_LEVEL=base -DPKEX_PORTABLE src/pkex/games/native/kernel.cpp \
-    src/pkex/games/native/ratio_kernel.cpp
+    src/pkex/games/native/*_kernel.cpp
 
 printf '%s\n' src/pkex/games/native/*.cpp | xargs -n 1 -P 2 "$tools/bin/clang-tidy" --quiet -p "$work" \
     --extra-arg=-Wno-unknown-warning-option >"$work/tidy" 2>&1 || { cat "$work/tidy"; exit 1; }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 
 #include "checks.hpp"
 #include "dispatch.hpp"
@@ -66,7 +67,9 @@ void sum_variances(const std::optional<Changes>& changes, const std::optional<Ta
         require_shape(*changes, "changes", {tile.players, tile.rows, tile.points});
         tile.changes = changes->data();
     } else {
-        require(left_columns && right_columns && starts, "changes or columns must be given.");
+        if (!left_columns || !right_columns || !starts) {
+            throw std::invalid_argument("changes or columns must be given.");
+        }
         take_starts(*starts, tile);
         const Index columns = Index(tile.starts[tile.players]);
         tile.left_columns = table_of(*left_columns, "left_columns", columns, tile.rows);

@@ -22,27 +22,40 @@ constexpr double kEnds[2] = {0.0, 1.0}, kOnes[2] = {1.0, 1.0};
 struct Space {
     Vec *absent, *changes, *chain, *values, *sums;
     Vec *right, *left;  // columns of a tile, as they are read, and of some rows
-    Index size;         // in doubles
-
-    Space(const VarianceTile& tile, double* memory) {
-        Vec* next = reinterpret_cast<Vec*>(memory);
-        const auto take = [&](Index count) {
-            Vec* taken = next;
-            if (memory) next += count;
-            size += count * kLanes;
-            return taken;
-        };
-        size = 0;
-        absent = take(tile.players);
-        changes = take(kRows * tile.players);
-        chain = take(kNodes * tile.players);
-        values = take(3 * tile.players);
-        sums = take(tile.sets * (3 * tile.players + 1));
-        const Index columns = tile.changes ? 0 : Index(tile.starts[tile.players]);
-        right = take(columns * ((tile.points + kLanes - 1) / kLanes));
-        left = take(columns * kRows / kLanes);
-    }
 };
+
+// How many vectors each part of the work space holds, in this order, and all of them.
+struct Sizes {
+    Index absent, changes, chain, values, sums, right, left, all;
+};
+
+Sizes sizes_of(const VarianceTile& tile) {
+    const Index columns = tile.changes ? 0 : Index(tile.starts[tile.players]);
+    Sizes sizes = {};
+    sizes.absent = tile.players;
+    sizes.changes = kRows * tile.players;
+    sizes.chain = kNodes * tile.players;
+    sizes.values = 3 * tile.players;
+    sizes.sums = tile.sets * (3 * tile.players + 1);
+    sizes.right = columns * ((tile.points + kLanes - 1) / kLanes);
+    sizes.left = columns * kRows / kLanes;
+    sizes.all = sizes.absent + sizes.changes + sizes.chain + sizes.values + sizes.sums +
+                sizes.right + sizes.left;
+    return sizes;
+}
+
+Space space_in(double* memory, const VarianceTile& tile) {
+    const Sizes sizes = sizes_of(tile);
+    Space space = {};
+    space.absent = reinterpret_cast<Vec*>(memory);
+    space.changes = space.absent + sizes.absent;
+    space.chain = space.changes + sizes.changes;
+    space.values = space.chain + sizes.chain;
+    space.sums = space.values + sizes.values;
+    space.right = space.sums + sizes.sums;
+    space.left = space.right + sizes.right;
+    return space;
+}
 
 PKEX_INLINE Vec read(const double* from, int count) {
     return count == kLanes ? load(from) : load_part(from, count);
@@ -194,10 +207,10 @@ void add_pairs(const VarianceTile& tile, const Space& space, const Vec* changes,
 
 }  // namespace
 
-Index variances_workspace(const VarianceTile& tile) { return Space(tile, nullptr).size; }
+Index variances_workspace(const VarianceTile& tile) { return kLanes * sizes_of(tile).all; }
 
 void sum_variances(const VarianceTile& tile, double* memory) {
-    const Space space(tile, memory);
+    const Space space = space_in(memory, tile);
     const Index count = tile.sets * (3 * tile.players + 1);
     for (Index k = 0; k < count; ++k) space.sums[k] = splat(0.0);
     if (!tile.changes) pack_points(tile, space);
