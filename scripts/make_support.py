@@ -2,11 +2,9 @@
 
     python scripts/make_support.py [--out FOLDER]
 
-Both are asked of the code: the registry of readers says which classes are read, and a class that is
-in no family is an error; the cases of tests/_support/models/ are the models that are fitted,
-explained and compared with brute force in the tests, and say which have standard deviations. A test
-compares the pages with what this script makes. What is said of GPyTorch, BoTorch and optimisers
-comes from a list that `make_torch_list.py` makes where they are installed.
+Both are asked of the code: the registry of readers says which classes are read, each of a family,
+and the cases of tests/_support/models/ which models the tests compare with brute force. A test has
+both pages made again. What needs torch comes from a list that `make_torch_list.py` makes.
 """
 
 import argparse
