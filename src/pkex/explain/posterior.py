@@ -7,7 +7,6 @@ Both are asked of a problem through an `Explainer`: ``explainer(X, return_std=Tr
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,7 +40,7 @@ from pkex.models.posterior_moments import (
     subtract_explained,
 )
 from pkex.models.products import as_products
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.explanation import Explanation
 
 __all__ = [
@@ -252,12 +251,11 @@ def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress:
     needed = "sets of features at" if few else "pairs of"
 
     def announce(seconds: float) -> None:
-        warnings.warn(
+        warn_user(
             f"the variance of {pluralise(len(rows[0]), 'row')} will take about "
             f"{format_duration(seconds)}: a row needs all {needed} {n_points} training "
             f"points{products}{each}. Fewer {fewer} training points take less{other}.{bar}",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     return Forecast(sum(map(count_work, games, rows)), announce)
@@ -313,10 +311,9 @@ def _warn_of_digits(what: str, digits: float) -> None:
     if digits >= _FEW_DIGITS:
         return
     count = math.floor(digits)
-    warnings.warn(
+    warn_user(
         f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
         f"the {what} are left, because they are small differences of large numbers. More noise "
         "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
         PrecisionWarning,
-        stacklevel=outer_stack_level(),
     )

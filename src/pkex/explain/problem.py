@@ -7,7 +7,6 @@ backend is not a part of it: plans find that of the process they are in, by its 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +40,7 @@ from pkex.models.preparation import combine_columns, prepare_groups, select_colu
 from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
 from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
-from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
+from pkex.readers.reading import check_agreement, warn_user, without_name_warning
 from pkex.results.about import About
 
 if TYPE_CHECKING:
@@ -334,7 +333,7 @@ def warn_of_noise(
     """Warn where rounding hides what the model says; see `Noise.describe`."""
     sentence = noise.describe(sizes, residual, missed, prepared.parts)
     if sentence is not None:
-        warnings.warn(sentence, PrecisionWarning, stacklevel=outer_stack_level())
+        warn_user(sentence, PrecisionWarning)
 
 
 def make_problem(

@@ -8,7 +8,6 @@ distribution by the nodes of a rule, of which there are so many that twice as ma
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -45,7 +44,7 @@ from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_t
 from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import with_names
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.about import About
 from pkex.results.sensitivity import Sensitivity
 from pkex.tables.dependence import Dependence
@@ -277,13 +276,12 @@ def _assemble(
     digits = float(np.log10(scale / noise)[varies].min())
     if digits < _FEW_DIGITS:
         count = math.floor(digits)
-        warnings.warn(
+        warn_user(
             "the coefficients of this model are so large that rounding errors are visible: about "
             f"{count} digit{'s' * (count != 1)} of the indices are correct. More regularisation "
             "(such as alpha of a Gaussian process), a narrower kernel or removing duplicate rows "
             "makes the coefficients smaller.",
             PrecisionWarning,
-            stacklevel=outer_stack_level(),
         )
     arrays: dict[str, Any] = {
         "first_order": sums.first / scale,
