@@ -250,14 +250,9 @@ def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
     order, in which they count fully.
     """
     scale = np.where(after.variance > 0.0, after.variance, 1.0)
-    return max(
-        float(np.max(np.abs(new - old) / scale, initial=0.0))
-        for old, new in (
-            (before.first, after.first),
-            (before.total, after.total),
-            (before.variance, after.variance),
-        )
-    )
+    every = [(sums.first, sums.total, sums.variance) for sums in (before, after)]
+    changes = [np.abs(new - old) / scale for old, new in zip(*every, strict=True)]
+    return max(float(change.max(initial=0.0)) for change in changes)
 
 
 def _assemble(
