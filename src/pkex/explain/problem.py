@@ -36,7 +36,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.conditional import check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
-from pkex.models.preparation import combine_columns, prepare_groups, select_columns
+from pkex.models.preparation import combine_columns, prepare_groups, select_columns, stays_sparse
 from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
 from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
@@ -362,11 +362,7 @@ def make_problem(
     kind = check_conditional(removal, conditional_model, blocks)
     weights = normalise_weights(background, background_weights)
     given = (background, weights, background_weights is not None)
-    sparse = False
-    if kind is None and any(part.sparse_points is not None for part in expansion.parts):
-        from pkex.explain.sparse import stays_sparse
-
-        sparse = not isinstance(hierarchy, str) and stays_sparse(expansion)
+    sparse = kind is None and not isinstance(hierarchy, str) and stays_sparse(expansion)
     features, conditional = (feature_groups, feature_names), None
     if kind is None:
         background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
