@@ -32,11 +32,11 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
     UNIT,
-    bound_mixture_error,
     count_work,
     explain_latent_variance,
     find_inverse_norms,
     has_few_coalitions,
+    shortest_products,
     subtract_explained,
 )
 from pkex.models.products import as_products
@@ -53,8 +53,6 @@ __all__ = [
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
-_MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
-_ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _FEW_DIGITS = 4.0
 
 
@@ -175,7 +173,7 @@ def _sum_variances(
     """
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
-    games, missed = zip(*(_shortest_products(*part) for part in parts), strict=True)
+    games, missed = zip(*(shortest_products(*part) for part in parts), strict=True)
     forecast = _forecast(games, [rows for _, _, rows in parts], progress)
     for points, gap, (_, part, rows), level in zip(games, missed, parts, levels, strict=True):
         posterior = _posterior(part)
@@ -215,25 +213,6 @@ def _sum_variances(
         "additivity_error": residual if efficient else math.nan,
     }
     return arrays, facts
-
-
-def _shortest_products(
-    points: WeightedPoints, part: KernelExpansion, rows: Floats
-) -> tuple[WeightedPoints, float]:
-    """Return the games as sums of products, of the fewest that are close enough, and their error.
-
-    That is what a value of the variance may be off by. Where coalitions are taken one by one, the
-    number of products matters little, and the games have all.
-    """
-    for tol in _MIXTURES:
-        games = as_products(points, part, tol)
-        error, prior = bound_mixture_error(games, _posterior(part), rows)
-        if error <= _ACCURACY * prior:
-            break
-    if has_few_coalitions(games, rows):
-        games = as_products(points, part)
-        error, _ = bound_mixture_error(games, _posterior(part), rows)
-    return games, error
 
 
 def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress: bool) -> Forecast:
