@@ -289,10 +289,10 @@ def check_digits(what: str, variances: Floats, off: Floats) -> None:
 def _warn_of_digits(what: str, digits: float) -> None:
     if digits >= _FEW_DIGITS:
         return
-    count = math.floor(digits)
+    left = pluralise(math.floor(digits), "digit")
     warn_user(
-        f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
-        f"the {what} are left, because they are small differences of large numbers. More noise "
-        "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
+        f"this Gaussian process is badly conditioned: about {left} of the {what} are left, because "
+        "they are small differences of large numbers. More noise (alpha, or a WhiteKernel), a "
+        "shorter length scale or no duplicate rows give more.",
         PrecisionWarning,
     )

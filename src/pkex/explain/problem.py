@@ -309,8 +309,7 @@ class Problem:
         shows = self.tol is None and sums.efficient
         warn_of_noise(noise, sums.magnitudes, residual, missed if shows else None, prepared)
         self.check_predictions(prepared.rows, sums.totals)
-        base_values = np.empty((len(explained), *base.shape))
-        base_values[...] = base
+        base_values = np.full((len(explained), *base.shape), base)
         # of what was computed, of the intercept in base and prediction, and of what the sum misses
         error += self.intercept_error
         if sums.efficient:

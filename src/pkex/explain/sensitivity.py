@@ -26,6 +26,7 @@ from pkex._util.validation import (
     is_index,
     refuse_dask,
 )
+from pkex._util.words import pluralise
 from pkex.errors import PrecisionWarning
 from pkex.explain.fitted import read_model
 from pkex.explain.posterior_draws import check_drawable, draw_indices
@@ -270,12 +271,11 @@ def _assemble(
     scale = np.where(varies, sums.variance, np.nan)
     digits = float(np.log10(scale / noise)[varies].min())
     if digits < _FEW_DIGITS:
-        count = math.floor(digits)
         warn_user(
             "the coefficients of this model are so large that rounding errors are visible: about "
-            f"{count} digit{'s' * (count != 1)} of the indices are correct. More regularisation "
-            "(such as alpha of a Gaussian process), a narrower kernel or removing duplicate rows "
-            "makes the coefficients smaller.",
+            f"{pluralise(math.floor(digits), 'digit')} of the indices are correct. More "
+            "regularisation (such as alpha of a Gaussian process), a narrower kernel or removing "
+            "duplicate rows makes the coefficients smaller.",
             PrecisionWarning,
         )
     arrays: dict[str, Any] = {
