@@ -16,13 +16,7 @@ from pkex._util.progress import LONG
 from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
 from pkex.cli._input_facts import table_facts
-from pkex.cli._options import (
-    DependenceOptions,
-    FileOptions,
-    Output,
-    StatisticOptions,
-    split_names,
-)
+from pkex.cli._options import DependenceOptions, FileOptions, Output, StatisticOptions, split_names
 from pkex.cli._pairs import Pairs
 from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw

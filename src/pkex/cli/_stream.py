@@ -136,11 +136,7 @@ def _open_parts(explainer: TableExplainer, size: int, resume: bool) -> Iterator[
 
 
 def _explain_part(
-    parts: Parts,
-    number: int,
-    chunk: FileTable,
-    drawn: NDArray[np.intp],
-    explainer: TableExplainer,
+    parts: Parts, number: int, chunk: FileTable, drawn: NDArray[np.intp], explainer: TableExplainer
 ) -> None:
     """Explain the rows of a chunk, and write them as a part."""
     table, labels = explainer.ready(chunk)

@@ -261,12 +261,7 @@ class Explainer(Questions):
         self, X: SparseTable, *, progress: bool = False
     ) -> Explanation | SparseExplanation: ...
     def __call__(
-        self,
-        X: Any,
-        *,
-        return_std: bool = False,
-        return_cov: bool = False,
-        progress: bool = False,
+        self, X: Any, *, return_std: bool = False, return_cov: bool = False, progress: bool = False
     ) -> Any:
         """Explain the rows of `X`.
 

@@ -130,11 +130,7 @@ def joint_covariances(
 
 
 def _subtract_explained(
-    points: WeightedPoints,
-    posterior: Posterior,
-    rows: Floats,
-    prior: Floats,
-    n_jobs: int | None,
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats, n_jobs: int | None
 ) -> Floats:
     """Subtract ``V' A^-1 V`` in place; return what rounding may cost, shape (features, rows).
 

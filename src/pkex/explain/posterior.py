@@ -126,11 +126,7 @@ def _spread_of_means(
 
 
 def explain_variance(
-    problem: Problem,
-    X: Any,
-    observation_noise: bool | None,
-    n_jobs: int | None,
-    progress: bool,
+    problem: Problem, X: Any, observation_noise: bool | None, n_jobs: int | None, progress: bool
 ) -> Explanation:
     """Return the explanation of `Explainer.explain_variance`."""
     if not isinstance(observation_noise, bool | np.bool_ | None):

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
     from pkex.explain.sparse import SparseGames
     from pkex.models.conditional import ConditionalModel
 
-__all__ = [
-    "PreparedRows",
-    "Problem",
-    "make_problem",
-    "warn_of_noise",
-]
+__all__ = ["PreparedRows", "Problem", "make_problem", "warn_of_noise"]
 
 
 _SHAPLEY = Shapley()
