@@ -143,7 +143,11 @@ class StatisticRun:
         alpha: float = 0.05,
         units: int | None = None,
     ) -> pkex.Attribution:
-        """Return the statistic of some frames; say before how long it takes where that is long."""
+        """Return the statistic of some frames; say before how long it takes where that is long.
+
+        Permutations are as many as the level `alpha` needs unless a number is asked for; at most so
+        many `units` are permuted.
+        """
         asked, total, permutations = self.options, sum(map(len, frames)), self.options.permutations
         if permutations is None:
             permutations = choose_n_permutations(1, alpha)

@@ -107,8 +107,7 @@ def spread_of_values(
     variances = np.einsum("rjj...->rj...", total) if full else total
     check_digits("standard deviations of the values", variances.max(axis=1, initial=0.0), error)
     if problem.base_value.ndim == 0:
-        total = total[..., 0]
-    variances = np.einsum("rjj...->rj...", total) if full else total
+        total, variances = total[..., 0], variances[..., 0]
     return {"std": np.sqrt(np.maximum(variances, 0.0)), "cov": total if full else None}
 
 
@@ -204,11 +203,8 @@ def _sum_variances(
     arrays = sums.arrays
     if efficient:  # as in an explanation of predictions: what the values add up to
         arrays["predictions"] = arrays["base_values"] + arrays["values"].sum(axis=1)
-    facts = {
-        "rules": sort_rules(sums.rules),
-        "additivity_error": residual if efficient else math.nan,
-    }
-    return arrays, facts
+    residual = residual if efficient else math.nan
+    return arrays, {"rules": sort_rules(sums.rules), "additivity_error": residual}
 
 
 def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress: bool) -> Forecast:

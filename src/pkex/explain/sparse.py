@@ -85,14 +85,13 @@ def explain_sparse_rows(
     vectorizer = None if preparation is None else preparation.texts
     classes = problem.model.classes
     predict = None if classes is None else classes.predict
+    predicted = None if predict is None else np.asarray(without_name_warning(predict)(rows))
     return SparseExplanation(
         problem.about,
         values=values if base.ndim else values[0],
         rest=sums.rest.reshape(-1, *base.shape),
         data=as_csr(prepared.table, "X"),
-        predicted_class=None
-        if predict is None
-        else np.asarray(without_name_warning(predict)(rows)),
+        predicted_class=predicted,
         row_index=prepared.labels,
         texts=None if vectorizer is None else tuple(rows),
         spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),
