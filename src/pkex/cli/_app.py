@@ -15,26 +15,13 @@ from typing import Annotated, Any
 import typer
 
 import pkex
+from pkex.cli import _options as options
 from pkex.cli._help import Command, Group
 from pkex.cli._log import LOGGER, logging_to_stderr
-from pkex.cli._options import (
-    ChangeOptions,
-    ConfigOptions,
-    DemoOptions,
-    DependenceOptions,
-    DriftOptions,
-    EffectsOptions,
-    ExplainOptions,
-    FileOptions,
-    Output,
-    PartOptions,
-    SensitivityOptions,
-    StatisticOptions,
-    fill_bundles,
-    signature,
-)
 
 __all__ = ["run"]
+
+_FILES = (options.FileOptions, options.Output)  # of commands that read tables and write a result
 
 
 app = typer.Typer(
@@ -60,10 +47,10 @@ def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], 
         @wraps(head)
         def run_work(**given: Any) -> int:
             work = getattr(import_module(f"pkex.cli.{module}"), head.__name__)
-            code: int = work(*fill_bundles(bundles, given))
+            code: int = work(*options.fill_bundles(bundles, given))
             return code
 
-        vars(run_work)["__signature__"] = signature(bundles)
+        vars(run_work)["__signature__"] = options.signature(bundles)
         app.command(cls=Command)(run_work)
 
     return declare
@@ -87,7 +74,7 @@ def _main(
     pass
 
 
-@command("_explain", ExplainOptions, FileOptions, Output, PartOptions)
+@command("_explain", options.ExplainOptions, *_FILES, options.PartOptions)
 def explain() -> None:
     """Explain a model's predictions by Shapley values of the features.
 
@@ -95,7 +82,7 @@ def explain() -> None:
     """
 
 
-@command("_drift", DriftOptions, StatisticOptions, FileOptions, Output)
+@command("_drift", options.DriftOptions, options.StatisticOptions, *_FILES)
 def drift() -> None:
     """Test two datasets for drift (MMD), and attribute it to features.
 
@@ -105,7 +92,7 @@ def drift() -> None:
     """
 
 
-@command("_statistics", DependenceOptions, StatisticOptions, FileOptions, Output)
+@command("_statistics", options.DependenceOptions, options.StatisticOptions, *_FILES)
 def dependence() -> None:
     """Test a target for dependence on features (HSIC), and rank the features.
 
@@ -113,7 +100,7 @@ def dependence() -> None:
     """
 
 
-@command("_sensitivity", SensitivityOptions, FileOptions, Output)
+@command("_sensitivity", options.SensitivityOptions, *_FILES)
 def sensitivity() -> None:
     """Compute a model's global sensitivity: Sobol indices and Shapley effects.
 
@@ -123,7 +110,7 @@ def sensitivity() -> None:
     """
 
 
-@command("_change", ChangeOptions, FileOptions, Output)
+@command("_change", options.ChangeOptions, *_FILES)
 def change() -> None:
     """Attribute a change of a model's predictions between two datasets to features.
 
@@ -133,7 +120,7 @@ def change() -> None:
     """
 
 
-@command("_effects", EffectsOptions, FileOptions, Output)
+@command("_effects", options.EffectsOptions, *_FILES)
 def effects() -> None:
     """Compute how predictions change with features: partial dependence, ICE, ALE.
 
@@ -141,12 +128,12 @@ def effects() -> None:
     """
 
 
-@command("_demo", DemoOptions)
+@command("_demo", options.DemoOptions)
 def demo() -> None:
     """Explain a model of scikit-learn's diabetes data; --out writes files to try pkex on."""
 
 
-@command("_config", ConfigOptions)
+@command("_config", options.ConfigOptions)
 def config() -> None:
     """Print the version, the backend and the libraries that pkex uses.
 

@@ -191,9 +191,6 @@ def _grid(result: pkex.Change) -> list[Any]:
         others,
         tables=tables,
         more=more(len(result.feature_names) - LINES, "feature"),
-        remarks=[
-            f"background: {result.background_info}",
-            *change_remarks(result, result.alpha),
-        ],
+        remarks=[f"background: {result.background_info}", *change_remarks(result, result.alpha)],
     )
     return draw(shown_view, len(result.output_names) or 1, "--out has all")

@@ -13,16 +13,7 @@ from pkex.cli._input_facts import table_facts
 from pkex.cli._monitoring import Monitor
 from pkex.cli._options import DriftOptions, FileOptions, Output, StatisticOptions, split_names
 from pkex.cli._session import Session
-from pkex.cli._statistics import (
-    check_level,
-    compute,
-    contribution_grid,
-    pairs_of,
-    read_rows,
-    statistic_facts,
-    statistic_options,
-    values_frame,
-)
+from pkex.cli._statistics import StatisticRun, check_level, values_frame
 from pkex.output.view.changes import describe_changes, headline
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables import selection
@@ -44,14 +35,16 @@ def drift(
     dialect, session = reading.dialect(), Session(**vars(output))
     alpha, monitor = tables.alpha, Monitor(tables)
     check_level(alpha, testing.permutations)
+    run = StatisticRun(testing, dialect, session)
     saved = _load(tables.reference, testing)
     if saved is None:
         columns = split_names(testing.columns)
-        before = read_rows(tables.reference, dialect, columns, testing, session)
+        before = run.read_rows(tables.reference, columns)
         before = selection.take_usable(before, columns, split_names(testing.exclude))
     else:
         before, testing = _saved_table(saved, tables.reference), _saved_options(saved, testing)
-    after = read_rows(tables.current, dialect, before.names, testing, session, 1)
+        run = replace(run, options=testing)
+    after = run.read_rows(tables.current, before.names, 1)
     after = selection.with_dates(after.take(before.names))
     _check_kinds(before, after)
     before, after = (selection.handle_missing(one, testing.missing) for one in (before, after))
@@ -61,21 +54,18 @@ def drift(
     session.note(*note_columns(before, after, codes=dialect.categorical))
     session.note(*note_dates(before), *note_dropped_rows(before, after))
     if saved is None:
-        options = statistic_options(testing, dialect, alpha)
-        frames = (before.frame, after.frame)
-        result = compute(pkex.mmd, frames, options, testing, session, units=UNITS)
+        result = run.compute(pkex.mmd, (before.frame, after.frame), alpha, UNITS)
         result = replace(result, alpha=alpha)
     else:
         with session.noting_warnings():
             result = saved.explain(after.frame, alpha=alpha, progress=session.progress)
-    return _finish(result, (before, after), testing, session, monitor)
+    return _finish(run, result, (before, after), monitor)
 
 
 def _finish(
+    run: StatisticRun,
     result: pkex.Attribution,
     tables: tuple[FileTable, FileTable],
-    testing: StatisticOptions,
-    session: Session,
     monitor: Monitor,
 ) -> int:
     """Write and print the result, and return the exit code."""
@@ -91,16 +81,16 @@ def _finish(
         p_value=result.p_value,
         p_statistic=result.p_statistic,
         changes=[change_facts(change) for change in changes],
-        **statistic_facts(result, testing),
+        **run.facts(result),
     )
     before, after = map(table_facts, tables)
     inputs = _summary.DriftInputs(reference=before, current=after)
-    grid, pairs = contribution_grid(result, len(result.values)), pairs_of(result, testing, session)
     details = {"Reference": before["path"], "Current": after["path"]}
     report = {"details": details, "sample_names": ("reference", "current")}
-    session.finish("drift", inputs, facts, values_frame(result), grid, result, pairs, **report)
+    count = len(result.values)
+    run.finish("drift", inputs, facts, values_frame(result), result, count, **report)
     monitor.report(inputs, facts, verdict)
-    session.log_result(f"{verdict}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
+    run.session.log_result(f"{verdict}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
     return _DRIFT if detected else 0
 
 

@@ -7,13 +7,7 @@ from typing import Any
 
 from pkex._util.words import class_name
 from pkex.cli._input_facts import ModelFacts
-from pkex.cli._options import (
-    ChangeOptions,
-    EffectsOptions,
-    ExplainOptions,
-    SensitivityOptions,
-    split_names,
-)
+from pkex.cli._options import ModelOptions, split_names
 from pkex.cli._session import Session
 from pkex.readers.model_files import load_model
 from pkex.readers.table_model import TableModel
@@ -27,11 +21,7 @@ __all__ = ["LoadedModel"]
 class LoadedModel(TableModel):
     """The model that options name, from its file."""
 
-    def __init__(
-        self,
-        options: ExplainOptions | SensitivityOptions | EffectsOptions | ChangeOptions,
-        dialect: Dialect,
-    ) -> None:
+    def __init__(self, options: ModelOptions, dialect: Dialect) -> None:
         self.options, self.dialect = options, dialect
         model = load_model(options.model, options.trust, options.trust_type or ())
         super().__init__(model, split_names(options.columns))

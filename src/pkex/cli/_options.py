@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
@@ -30,6 +30,7 @@ __all__ = [
     "EffectsOptions",
     "ExplainOptions",
     "FileOptions",
+    "ModelOptions",
     "Output",
     "PartOptions",
     "SensitivityOptions",
@@ -286,6 +287,9 @@ class ChangeOptions:
     missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
+
+
+ModelOptions: TypeAlias = ExplainOptions | SensitivityOptions | EffectsOptions | ChangeOptions
 
 
 @dataclass(frozen=True)

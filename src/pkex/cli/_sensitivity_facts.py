@@ -22,9 +22,7 @@ class IndexFacts(TypedDict):
 
     name: str
     columns: Columns
-    first_order: Annotated[
-        list[float | None], "First-order Sobol index; null where the variance is 0."
-    ]
+    first_order: Annotated[list[float | None], "First-order Sobol index; null if constant."]
     shapley: Annotated[list[float | None], "Shapley effect; they sum to 1."]
     total_order: Annotated[list[float | None], "Total-order Sobol index."]
 
@@ -41,10 +39,6 @@ class SensitivityResult(TypedDict):
 
     inputs: Annotated[str, "The distribution of the features, in words; they are independent."]
     outputs: Annotated[list[VarianceFacts], ("minItems", 1)]
-    features: Annotated[
-        list[IndexFacts],
-        ("minItems", 1),
-        "Features or feature groups, largest Shapley effect first.",
-    ]
+    features: Annotated[list[IndexFacts], ("minItems", 1), "Largest Shapley effect first."]
     notes: Annotated[list[str], "Notes on the interpretation of the indices."]
     error_bound: Annotated[NotNegative, "Bound of the numerical error of an index."]

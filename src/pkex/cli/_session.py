@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Protocol
 
 import pkex
 from pkex._util.terminal import print_text, wrap_lines
-from pkex._util.words import join_names, pluralise
 from pkex.cli import _folder
 from pkex.cli._log import LOGGER, follow
 from pkex.cli._options import Output
 from pkex.cli._summary import FORMAT, VERSION, document
 from pkex.output.terminal import show
-from pkex.tables.column_notes import note_line_breaks
+from pkex.tables.column_notes import describe_table, note_line_breaks
 from pkex.tables.files import FileTable
 
 __all__ = ["Addition", "Session", "caught_warnings"]
@@ -98,34 +97,9 @@ class Session(Output):
             yield
         self.note(*notes)
 
-    def describe(
-        self,
-        table: FileTable,
-        n_rows: int | None = None,
-        levels: Mapping[str, int | None] | None = None,
-    ) -> None:
-        """Say what is used of a table, and as what.
-
-        A long table comes without rows: `n_rows` says how many are used, and `levels` how many
-        values each categorical column has, None for very many.
-        """
-        count = len(table.frame) if n_rows is None else n_rows
-        rows = f"{count} of " * (count < table.total) + pluralise(table.total, "row")
-        if table.dropped:
-            rows += f" ({table.dropped} dropped for missing values)"
-        categorical = []
-        for name in table.of_kind("categorical"):
-            size = table.frame[name].nunique() if levels is None else levels[name]
-            values = "very many values" if size is None else pluralise(size, "value")
-            categorical.append(f"{name} ({values})")
-        columns = {
-            "numeric": table.of_kind("numeric"),
-            "categorical": categorical,
-            "date": table.of_kind("date"),
-            "ignored": table.ignored,
-        }
-        parts = [f"{kind}: {join_names(names)}" for kind, names in columns.items() if names]
-        self.note("; ".join([f"{table.path}: {rows}", *parts]) + ".", *note_line_breaks(table))
+    def describe(self, table: FileTable, **counts: Any) -> None:
+        """Note what a table holds; see `pkex.tables.column_notes.describe_table`."""
+        self.note(describe_table(table, **counts), *note_line_breaks(table))
 
     def finish(
         self,

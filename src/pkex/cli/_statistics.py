@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,7 @@ from pkex._util.progress import LONG
 from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
 from pkex.cli._input_facts import table_facts
-from pkex.cli._options import (
-    DependenceOptions,
-    FileOptions,
-    Output,
-    StatisticOptions,
-    split_names,
-)
+from pkex.cli._options import DependenceOptions, FileOptions, Output, StatisticOptions, split_names
 from pkex.cli._pairs import Pairs
 from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw
@@ -34,20 +28,7 @@ from pkex.tables.column_notes import note_columns, note_dates, note_target
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.groups import read_groups
 
-__all__ = [
-    "SAMPLE",
-    "advice",
-    "check_level",
-    "compute",
-    "contribution_grid",
-    "dependence",
-    "pairs_of",
-    "read_rows",
-    "sample_size",
-    "statistic_facts",
-    "statistic_options",
-    "values_frame",
-]
+__all__ = ["SAMPLE", "StatisticRun", "advice", "check_level", "dependence", "values_frame"]
 
 SAMPLE = 10_000  # rows of a table that are taken by default
 _SENTENCES = 10  # about columns, in the terminal
@@ -66,7 +47,8 @@ def dependence(
     excluded = split_names(testing.exclude)
     if target in excluded:
         raise ValueError(f"{target} is the target: leave it out of --exclude.")
-    table = read_rows(asked.data, dialect, needed, testing, session)
+    run = StatisticRun(testing, dialect, session)
+    table = run.read_rows(asked.data, needed)
     kind = table.take([target]).kinds[target]
     if kind == "other":
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
@@ -94,8 +76,7 @@ def dependence(
     def hsic(frame: Any, **options: Any) -> pkex.Attribution:
         return pkex.hsic(frame.drop(columns=target), frame[target], **options)
 
-    options = statistic_options(testing, dialect)
-    result = compute(hsic, (complete.frame,), options, testing, session)
+    result = run.compute(hsic, (complete.frame,))
     count = _top(asked.top, len(result.values))
     frame = values_frame(result)
     frame["selected"] = np.arange(len(frame)) < count
@@ -105,13 +86,12 @@ def dependence(
         statistic_name="HSIC",
         p_value=result.p_value,
         p_statistic=result.p_statistic,
-        **statistic_facts(result, testing),
+        **run.facts(result),
     )
     inputs = _summary.DependenceInputs(data=table_facts(complete))
-    grid, pairs = contribution_grid(result, count), pairs_of(result, testing, session)
     details = {"Table": str(asked.data), "Target": target}
     report = {"details": details, "sample_names": ("columns", target)}
-    session.finish("dependence", inputs, facts, frame, grid, result, pairs, **report)
+    run.finish("dependence", inputs, facts, frame, result, count, **report)
     return 0
 
 
@@ -135,6 +115,107 @@ def sample_size(testing: StatisticOptions) -> int | None:
     return int(text)
 
 
+@dataclass(frozen=True)
+class StatisticRun:
+    """A statistic as the options ask for it, from reading its rows to writing its result."""
+
+    options: StatisticOptions
+    dialect: Dialect
+    session: Session
+
+    def read_rows(self, path: Path, columns: Sequence[str], number: int = 0) -> FileTable:
+        """Return the rows of a table, or a random sample; tables of a command have numbers."""
+        size, seed, how = sample_size(self.options), self.options.seed, self.options.missing
+        excluded, seeds = split_names(self.options.exclude), (seed, number)
+        table = selection.read_sample(path, self.dialect, columns, size, seeds, how, excluded)
+        if len(table.frame) < table.total:
+            self.session.note(
+                f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N "
+                "uses more, --sample all uses all rows, and --block-size N averages over random "
+                "blocks of all rows, with standard errors."
+            )
+        return table
+
+    def compute(
+        self,
+        statistic: Statistic,
+        frames: Sequence[Any],
+        alpha: float = 0.05,
+        units: int | None = None,
+    ) -> pkex.Attribution:
+        """Return the statistic of some frames; say before how long it takes where that is long.
+
+        Permutations are as many as the level `alpha` needs unless a number is asked for; at most so
+        many `units` are permuted.
+        """
+        asked, total, permutations = self.options, sum(map(len, frames)), self.options.permutations
+        if permutations is None:
+            permutations = choose_n_permutations(1, alpha)
+        same = ("kernel", "removal", "estimator", "block_size", "missing", "n_jobs")
+        options = {name: getattr(asked, name) for name in same} | {
+            "groups": read_groups(asked.groups, self.dialect),
+            "n_permutations": permutations,
+            "random_state": asked.seed,
+        }
+
+        def run(n_rows: int, permutations: int) -> object:
+            counts = [min(len(frame), max(4, n_rows * len(frame) // total)) for frame in frames]
+            samples = [
+                frame.sample(count, random_state=asked.seed)
+                for frame, count in zip(frames, counts, strict=True)
+            ]
+            fewer = {"n_permutations": permutations, "block_size": None}
+            return statistic(*samples, **options | fewer)
+
+        if self.session.talks:
+            rates = measure_rates(run, total, asked.block_size, permutations, units)
+            sentence = None if rates is None else advice(rates, total, asked.block_size)
+            self.session.note(*[sentence] if sentence else [])
+        with self.session.noting_warnings():
+            return statistic(*frames, **options, progress=self.session.progress)
+
+    def facts(self, result: pkex.Attribution) -> _summary.StatisticFacts:
+        """Return the part of the summary that commands of statistics share."""
+        assert result.error_bound is not None  # it was just computed
+        asked = self.options
+        return _summary.StatisticFacts(
+            kernel=asked.kernel,
+            removal=asked.removal,
+            block_size=asked.block_size,
+            sample=sample_size(asked),
+            seed=asked.seed,
+            estimator=asked.estimator,
+            background_info=str(result.background_info),
+            statistic=result.statistic,
+            n_permutations=result.n_permutations,
+            n_test_rows=result.n_test_rows,
+            alpha=result.alpha,
+            significant=list(result.significant()),
+            notes=result.remarks(),
+            features=_contributions(result),
+            rule=_summary.rule_facts(result.rule),
+            additivity_error=result.additivity_error,
+            error_bound=result.error_bound,
+        )
+
+    def finish(
+        self,
+        command: str,
+        inputs: Any,
+        facts: Any,
+        values: Any,
+        result: pkex.Attribution,
+        count: int,
+        **report: Any,
+    ) -> None:
+        """Write and print the result with interactions if asked for, and `count` features."""
+        grid, pairs = contribution_grid(result, count), []
+        if self.options.interactions:
+            interactions = result.interactions(progress=self.session.progress)
+            pairs = [Pairs(interactions, interactions.totals())]
+        self.session.finish(command, inputs, facts, values, grid, result, pairs, **report)
+
+
 def check_level(alpha: float, permutations: int | None) -> None:
     """Refuse a significance level that is not one, or that the permutations cannot reach."""
     if not 0.0 < alpha < 1.0:
@@ -146,52 +227,6 @@ def check_level(alpha: float, permutations: int | None) -> None:
             f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
             f"--permutations {needed} or more."
         )
-
-
-def read_rows(
-    path: Path,
-    dialect: Dialect,
-    columns: Sequence[str],
-    testing: StatisticOptions,
-    session: Session,
-    number: int = 0,
-) -> FileTable:
-    """Return the rows of a file to compute a statistic of, and say so when they are a sample."""
-    size, seed = sample_size(testing), testing.seed
-    excluded = split_names(testing.exclude)
-    how = testing.missing
-    table = selection.read_sample(path, dialect, columns, size, (seed, number), how, excluded)
-    if len(table.frame) < table.total:
-        session.note(
-            f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N uses "
-            "more, --sample all uses all rows, and --block-size N averages over random blocks of "
-            "all rows, with standard errors."
-        )
-    return table
-
-
-def statistic_facts(result: pkex.Attribution, testing: StatisticOptions) -> _summary.StatisticFacts:
-    """Return the entries that the summaries of both statistics have."""
-    assert result.error_bound is not None  # it was just computed
-    return _summary.StatisticFacts(
-        kernel=testing.kernel,
-        removal=testing.removal,
-        block_size=testing.block_size,
-        sample=sample_size(testing),
-        seed=testing.seed,
-        estimator=testing.estimator,
-        background_info=str(result.background_info),
-        statistic=result.statistic,
-        n_permutations=result.n_permutations,
-        n_test_rows=result.n_test_rows,
-        alpha=result.alpha,
-        significant=list(result.significant()),
-        notes=result.remarks(),
-        features=_contributions(result),
-        rule=_summary.rule_facts(result.rule),
-        additivity_error=result.additivity_error,
-        error_bound=result.error_bound,
-    )
 
 
 def _contributions(result: pkex.Attribution) -> list[Any]:
@@ -231,59 +266,6 @@ def contribution_grid(result: pkex.Attribution, count: int) -> list[Any]:
         ],
     )
     return draw(shown)
-
-
-def statistic_options(
-    testing: StatisticOptions, dialect: Dialect, alpha: float = 0.05
-) -> dict[str, Any]:
-    """Return the options of a statistic; if none is asked, permutations as the level needs them."""
-    permutations = testing.permutations
-    if permutations is None:
-        permutations = choose_n_permutations(1, alpha)
-    same = ("kernel", "removal", "estimator", "block_size", "missing")
-    return {name: getattr(testing, name) for name in same} | {
-        "groups": read_groups(testing.groups, dialect),
-        "n_permutations": permutations,
-        "random_state": testing.seed,
-        "n_jobs": testing.n_jobs,
-    }
-
-
-def pairs_of(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> list[Pairs]:
-    """Return the interactions, if they are asked for."""
-    if not testing.interactions:
-        return []
-    interactions = result.interactions(progress=session.progress)
-    return [Pairs(interactions, interactions.totals())]
-
-
-def compute(
-    statistic: Statistic,
-    frames: Sequence[Any],
-    options: dict[str, Any],
-    testing: StatisticOptions,
-    session: Session,
-    units: int | None = None,
-) -> pkex.Attribution:
-    """Return the statistic of all rows; say before how long that will take, if it is long."""
-    total = sum(map(len, frames))
-
-    def run(n_rows: int, permutations: int) -> object:
-        counts = [min(len(frame), max(4, n_rows * len(frame) // total)) for frame in frames]
-        samples = [
-            frame.sample(count, random_state=testing.seed)
-            for frame, count in zip(frames, counts, strict=True)
-        ]
-        fewer = {"n_permutations": permutations, "block_size": None}
-        return statistic(*samples, **options | fewer)
-
-    if session.talks:
-        permutations, block_size = options["n_permutations"], testing.block_size
-        rates = measure_rates(run, total, block_size, permutations, units)
-        sentence = None if rates is None else advice(rates, total, block_size)
-        session.note(*[sentence] if sentence else [])
-    with session.noting_warnings():
-        return statistic(*frames, **options, progress=session.progress)
 
 
 def advice(rates: Rates, n_rows: int, block_size: int | None) -> str | None:

@@ -55,20 +55,21 @@ def is_long(stream: FileStream, explainer: TableExplainer, options: PartOptions)
     """Tell whether there are more rows to explain than one part has."""
     rows = explainer.options.rows
     count = stream.total if rows is None else len(selection.parse_row_numbers(stream, rows))
-    return count > (options.part_rows or _part_rows(_header(stream, explainer), explainer))
+    header, _ = explainer.ready(stream.header())
+    return count > (options.part_rows or _part_rows(header, explainer))
 
 
 def explain(stream: FileStream, explainer: TableExplainer, options: PartOptions) -> int:
     """Explain the rows of a long table, write and print the result, and return the exit code."""
     asked, session = explainer.options, explainer.session
-    header = _header(stream, explainer)
+    header, _ = explainer.ready(stream.header())
     if asked.missing == "refuse":
         missing = {name: stream.missing[name] for name in header.names}
         rows = f"among its {pluralise(stream.total, 'row')}"
         selection.refuse_missing(stream.path, rows, missing, KEEP)
     chosen = selection.mask_rows(stream, asked.rows)
     chosen_rows = np.flatnonzero(chosen)
-    session.describe(header, len(chosen_rows), stream.levels)
+    session.describe(header, n_rows=len(chosen_rows), levels=stream.levels)
     with session.noting_warnings():
         explainer.explainer(header)  # also where all parts are done: it knows the background
     size = options.part_rows or _part_rows(header, explainer)
@@ -93,13 +94,6 @@ def explain(stream: FileStream, explainer: TableExplainer, options: PartOptions)
         _finish(parts, numbers, header, explainer)
         parts.delete()
     return 0
-
-
-def _header(stream: FileStream, explainer: TableExplainer) -> FileTable:
-    """Return the table that the model is given, without rows."""
-    frame = pandas.DataFrame(columns=list(stream.names))
-    table = FileTable(stream.path, frame, stream.kinds, stream.total, stream.ignored)
-    return explainer.ready(replace(table, line_breaks=stream.line_breaks))[0]
 
 
 def _part_rows(header: FileTable, explainer: TableExplainer) -> int:
@@ -142,11 +136,7 @@ def _open_parts(explainer: TableExplainer, size: int, resume: bool) -> Iterator[
 
 
 def _explain_part(
-    parts: Parts,
-    number: int,
-    chunk: FileTable,
-    drawn: NDArray[np.intp],
-    explainer: TableExplainer,
+    parts: Parts, number: int, chunk: FileTable, drawn: NDArray[np.intp], explainer: TableExplainer
 ) -> None:
     """Explain the rows of a chunk, and write them as a part."""
     table, labels = explainer.ready(chunk)

@@ -55,9 +55,7 @@ class RuleFacts(TypedDict):
 
     family: str
     nodes: Annotated[int, ("minimum", 1)]
-    error_bound: Annotated[
-        float, "Proven bound of the rule's relative error, as in Explanation.rule."
-    ]
+    error_bound: Annotated[float, "Proven bound of the relative error, as in Explanation.rule."]
 
 
 class ExplainInputs(TypedDict):
@@ -73,12 +71,8 @@ class OutputFacts(TypedDict):
 
     name: Annotated[str | None, "null for the only output of a model that does not name it."]
     base_value: float
-    positive: Annotated[
-        str | None, "The class that positive values push towards; null without classes."
-    ]
-    negative: Annotated[
-        str | None, "The class that negative values push towards; null where there are several."
-    ]
+    positive: Annotated[str | None, "Class that positive values push towards; null without one."]
+    negative: Annotated[str | None, "Class that negative values push towards; null if several."]
 
 
 class ClassFacts(TypedDict):
@@ -86,9 +80,7 @@ class ClassFacts(TypedDict):
 
     output_kind: Annotated[str, "The quantity that the values add up to, e.g. decision function."]
     predicted_counts: Annotated[dict[str, Count], "Number of rows by predicted class."]
-    disagreements: Annotated[
-        Count, "Number of rows whose largest output is not that of the predicted class."
-    ]
+    disagreements: Annotated[Count, "Rows whose largest output is not that of the predicted class."]
 
 
 class FeatureFacts(TypedDict):
@@ -96,15 +88,9 @@ class FeatureFacts(TypedDict):
 
     name: str
     columns: Columns
-    importance: Annotated[
-        list[NotNegative], "Mean absolute Shapley value over the rows, one per output."
-    ]
-    standard_error: Annotated[
-        list[float | None], "Standard error of the importance; null for a single row."
-    ]
-    centred: Annotated[
-        list[NotNegative], "Mean absolute distance from the mean Shapley value, one per output."
-    ]
+    importance: Annotated[list[NotNegative], "Mean absolute Shapley value, one per output."]
+    standard_error: Annotated[list[float | None], "Of the importance; null for a single row."]
+    centred: Annotated[list[NotNegative], "Mean absolute deviation from the mean Shapley value."]
 
 
 class PairFacts(TypedDict):
@@ -112,9 +98,7 @@ class PairFacts(TypedDict):
 
     first: str
     second: str
-    mean_abs: Annotated[
-        list[NotNegative], "Mean absolute interaction value over the rows, one per output."
-    ]
+    mean_abs: Annotated[list[NotNegative], "Mean absolute interaction value, one per output."]
     mean: Annotated[list[float], "Mean interaction value; for a statistic, the value."]
 
 
@@ -141,30 +125,20 @@ class ExplainResult(TypedDict):
 
     removal: Literal["product-of-marginals", "interventional", "conditional", "neutral"]
     conditional_model: NotRequired[
-        Annotated[
-            Literal["blocks", "chain"], "Model of dependence; present with --removal conditional."
-        ]
+        Annotated[Literal["blocks", "chain"], "Model of dependence; with --removal conditional."]
     ]
     blocks: NotRequired[
         Annotated[list[list[str]], "Blocks of dependent features; with --removal conditional."]
     ]
-    index: NotRequired[
-        Annotated[str, "Owen, Winter or asymmetric values; present with --hierarchy."]
-    ]
+    index: NotRequired[Annotated[str, "Owen, Winter or asymmetric values; with --hierarchy."]]
     background_info: Annotated[str, "The background, in words."]
     notes: Annotated[list[str], "Notes on the interpretation of the values."]
     outputs: Annotated[list[OutputFacts], ("minItems", 1)]
     classes: Annotated[ClassFacts | None, "null unless the model is a classifier."]
-    features: Annotated[
-        list[FeatureFacts], ("minItems", 1), "Features or feature groups, most important first."
-    ]
+    features: Annotated[list[FeatureFacts], ("minItems", 1), "The most important first."]
     rule: RuleFacts
-    additivity_error: Annotated[
-        float, "Largest |base value + Shapley values - prediction|: rounding."
-    ]
-    error_bound: Annotated[
-        NotNegative, "Proven error bound of every value and prediction, in their units."
-    ]
+    additivity_error: Annotated[float, "Largest |base value + values - prediction|: rounding."]
+    error_bound: Annotated[NotNegative, "Proven error bound of every value and prediction."]
     interactions: NotRequired[InteractionFacts]
     influence: NotRequired[InfluenceFacts]
 
@@ -175,24 +149,16 @@ class ContributionFacts(TypedDict):
     name: str
     columns: Columns
     contribution: Annotated[float, "Shapley value of the feature; they sum to the statistic."]
-    standard_error: NotRequired[
-        Annotated[float, "Standard error over the blocks; present with --block-size."]
-    ]
+    standard_error: NotRequired[Annotated[float, "Over the blocks; with --block-size."]]
     null_low: NotRequired[Annotated[float, "2.5 % quantile under permutation."]]
     null_high: NotRequired[Annotated[float, "97.5 % quantile under permutation."]]
     p_value: NotRequired[
-        Annotated[
-            float,
-            "p-value of the contribution, the larger of two: labels permuted, and only this "
-            "feature permuted. Present with permutations.",
-        ]
+        Annotated[float, "The larger of two p-values: labels permuted, this feature permuted."]
     ]
     p_adjusted: NotRequired[Annotated[float, "p_value adjusted for the number of features."]]
     univariate: Annotated[float, "The statistic of this feature only."]
     p_univariate: NotRequired[Annotated[float, "p-value of univariate; present with permutations."]]
-    p_univariate_adjusted: NotRequired[
-        Annotated[float, "p_univariate adjusted for the number of features."]
-    ]
+    p_univariate_adjusted: NotRequired[Annotated[float, "Adjusted for the number of features."]]
 
 
 class StatisticFacts(TypedDict):
@@ -201,35 +167,22 @@ class StatisticFacts(TypedDict):
     kernel: Literal["median-per-column", "median", "custom"]
     removal: Literal["product-of-marginals", "neutral"]
     block_size: int | None
-    sample: Annotated[
-        int | None, "Maximum number of rows of a table, sampled at random; null for all rows."
-    ]
+    sample: Annotated[int | None, "Maximum number of sampled rows of a table; null for all rows."]
     seed: int
     estimator: Literal["unbiased", "biased"]
     background_info: Annotated[str, "How features are removed, in words."]
     statistic: Annotated[float, "The statistic of all features; the contributions sum to it."]
     n_permutations: Count
-    n_test_rows: Annotated[
-        int | None,
-        "Number of rows on which features were permuted one by one; null without such a test.",
-    ]
+    n_test_rows: Annotated[int | None, "Rows of the test of each feature; null without a test."]
     alpha: Annotated[float, "Significance level."]
     significant: Annotated[
-        list[str],
-        "Features with a significant contribution or univariate statistic, largest contribution "
-        "first; empty unless the overall test is significant.",
+        list[str], "By contribution or univariate, largest first; none unless the overall test is."
     ]
     notes: Annotated[list[str], "Notes on the interpretation of the contributions."]
-    features: Annotated[
-        list[ContributionFacts],
-        ("minItems", 1),
-        "Features or feature groups, largest contribution first.",
-    ]
+    features: Annotated[list[ContributionFacts], ("minItems", 1), "Largest contribution first."]
     rule: RuleFacts
     additivity_error: Annotated[float, "|sum of the contributions - statistic|: rounding."]
-    error_bound: Annotated[
-        NotNegative, "Proven error bound of every contribution and of the statistic."
-    ]
+    error_bound: Annotated[NotNegative, "Proven error bound of contributions and statistic."]
     interactions: NotRequired[InteractionFacts]
 
 
@@ -246,14 +199,11 @@ class DriftResult(StatisticFacts):
     drift: Annotated[bool, "Whether drift is detected: p_value <= alpha."]
     headline: Annotated[str, "The verdict in one line, with what happened to the first features."]
     statistic_name: Literal["MMD^2"]
-    p_value: Annotated[
-        float, "p-value of the overall test: all features jointly, and each feature on its own."
-    ]
+    p_value: Annotated[float, "p-value of the overall test: features jointly, and one by one."]
     p_statistic: Annotated[float, "p-value of the statistic of all features jointly."]
     changes: Annotated[
         list[ColumnChangeFacts],
-        "What happened to the columns of the significant features, largest contribution first, and "
-        "to others that clearly differ.",
+        "Columns of significant features, largest contribution first, and others that differ.",
     ]
 
 
@@ -267,19 +217,10 @@ class DependenceResult(StatisticFacts):
     """The result of `pkex dependence`."""
 
     target: str
-    selected: Annotated[
-        list[str], "Features selected by --top, largest contribution first; all without it."
-    ]
+    selected: Annotated[list[str], "Features of --top, largest contribution first; all without it."]
     statistic_name: Literal["HSIC"]
-    p_value: Annotated[
-        float | None,
-        "p-value of the overall test: all features jointly, and each feature on its own; null "
-        "without permutations.",
-    ]
-    p_statistic: Annotated[
-        float | None,
-        "p-value of the statistic of all features jointly; null without permutations.",
-    ]
+    p_value: Annotated[float | None, "p-value of the overall test; null without permutations."]
+    p_statistic: Annotated[float | None, "p-value of the statistic; null without permutations."]
 
 
 class EffectFacts(TypedDict):
@@ -306,9 +247,7 @@ class Summary(TypedDict):
     format: Literal["pkex.summary"]
     version: Literal[4]
     pkex: Annotated[str, "Version of pkex that wrote the file."]
-    notes: Annotated[
-        list[str], "Messages of the run: columns and their kinds, dropped rows, warnings."
-    ]
+    notes: Annotated[list[str], "Messages: columns and their kinds, dropped rows, warnings."]
 
 
 COMMANDS: Final = {  # the inputs and the result of each

@@ -17,11 +17,7 @@ from pkex.models.ranges import categorical_columns
 if TYPE_CHECKING:
     from pkex.tables.dependence import Dependence
 
-__all__ = [
-    "choose_measure",
-    "dependence_of",
-    "hierarchy_of",
-]
+__all__ = ["choose_measure", "dependence_of", "hierarchy_of"]
 
 
 def _columns_of(expansion: KernelExpansion, background: Any, defaults: Sequence[Any]) -> Any:

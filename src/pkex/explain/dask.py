@@ -137,13 +137,12 @@ def _names(
 ) -> list[str]:
     """Return the names of the columns: for several outputs each after that of its output."""
     ends = ("base_value", "prediction")
-    clashes = [name for name in ends if name in features]
-    if clashes:
-        name = clashes[0]
-        raise ValueError(
-            f"a feature is named {name!r}, as a column that explain_frame adds: give it another "
-            f'name with groups={{"my_{name}": ["{name}"]}}.'
-        )
+    for name in ends:
+        if name in features:
+            raise ValueError(
+                f"a feature is named {name!r}, as a column that explain_frame adds: give it "
+                f'another name with groups={{"my_{name}": ["{name}"]}}.'
+            )
     names = [*features, *ends]
     if not shape:
         return names

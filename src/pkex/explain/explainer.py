@@ -8,14 +8,23 @@ from numpy.typing import ArrayLike
 
 from pkex._util.floats import default_errstate
 from pkex._util.types import Floats, SparseTable, TableLike
-from pkex._util.validation import check_n_jobs, is_dask, refuse_dask
+from pkex._util.validation import check_n_jobs, check_tolerance, column_names, is_dask, refuse_dask
+from pkex.explain.background_columns import choose_measure, hierarchy_of
 from pkex.explain.dask import LAZY, frame_of_values, lazy_values
-from pkex.explain.problem import make_problem
+from pkex.explain.fitted import read_model
+from pkex.explain.problem import Problem
 from pkex.explain.questions import Questions
+from pkex.explain.unsupported import refuse_conditional_hierarchy
 from pkex.explain.values import explain_rows
-from pkex.games.players import Groups
+from pkex.games.measures import parse_measure
+from pkex.games.players import Groups, parse_groups
 from pkex.games.protocols import Measure
-from pkex.models.conditional import Blocks
+from pkex.games.rules import FULL_PRECISION
+from pkex.models.conditional import Blocks, check_conditional, make_conditional
+from pkex.models.preparation import stays_sparse
+from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
+from pkex.models.shap_background import from_shap, hierarchy_from_shap
+from pkex.models.sums import with_names
 from pkex.output import html
 
 if TYPE_CHECKING:
@@ -132,21 +141,44 @@ class Explainer(Questions):
     ) -> None:
         check_n_jobs(n_jobs)
         refuse_dask(background, "background")
-        self.problem = problem = make_problem(
-            model,
-            background,
-            removal=removal,
-            conditional_model=conditional_model,
-            blocks=blocks,
-            background_weights=background_weights,
-            groups=groups,
-            outputs=outputs,
-            task=task,
-            index=index,
-            tol=tol,
-            hierarchy=hierarchy,
+        hierarchy = hierarchy_from_shap(background, hierarchy)
+        background, background_weights = from_shap(background, background_weights)
+        fitted = read_model(model, outputs, task)
+        expansion = with_names(fitted.expansion, column_names(background, "background"))
+        features = parse_groups(groups, expansion.feature_names)
+        measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
+        removal = check_removal(removal, background)
+        kind = check_conditional(removal, conditional_model, blocks)
+        weights = normalise_weights(background, background_weights)
+        given = (background, weights, background_weights is not None)
+        sparse = kind is None and not isinstance(hierarchy, str) and stays_sparse(expansion)
+        if kind is None:
+            conditional = None
+            info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
+            hierarchy = hierarchy_of(
+                hierarchy, expansion, *features, background, backgrounds, sparse
+            )
+        else:
+            refuse_conditional_hierarchy(hierarchy)
+            conditional = make_conditional(expansion, *features, given, kind, blocks)
+            info, backgrounds = conditional.description, conditional.backgrounds
+        self.problem = problem = Problem(
+            fitted._replace(expansion=expansion),
+            *features,
+            removal,
+            info,
+            backgrounds,
+            given if sparse else None,  # which may be large, and is not needed elsewhere
+            choose_measure(measure, hierarchy),
+            tol,
+            None if expansion.preparation is None else background,
+            background is not None,
+            conditional,
+            hierarchy,
+            background_weights is not None,
         )
-        self.expansion = problem.expansion
+        _ = problem.sparse_games if sparse else problem.games  # now, rather than in the first call
+        self.expansion = expansion
         self.feature_groups, self.feature_names = problem.feature_groups, problem.feature_names
         self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
         self.removal, self.background_info = problem.removal, problem.background_info
@@ -261,12 +293,7 @@ class Explainer(Questions):
         self, X: SparseTable, *, progress: bool = False
     ) -> Explanation | SparseExplanation: ...
     def __call__(
-        self,
-        X: Any,
-        *,
-        return_std: bool = False,
-        return_cov: bool = False,
-        progress: bool = False,
+        self, X: Any, *, return_std: bool = False, return_cov: bool = False, progress: bool = False
     ) -> Any:
         """Explain the rows of `X`.
 

@@ -10,7 +10,6 @@ in the words of `pkex.games.covariance`. Each feature has a matrix over the rows
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,7 +38,7 @@ from pkex.games.threads import run_in_order
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import UNIT, blocks_of_rows
 from pkex.models.products import as_products
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.importance import Importance
 
 __all__ = ["explain_importance", "joint_covariances"]
@@ -131,11 +130,7 @@ def joint_covariances(
 
 
 def _subtract_explained(
-    points: WeightedPoints,
-    posterior: Posterior,
-    rows: Floats,
-    prior: Floats,
-    n_jobs: int | None,
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats, n_jobs: int | None
 ) -> Floats:
     """Subtract ``V' A^-1 V`` in place; return what rounding may cost, shape (features, rows).
 
@@ -172,13 +167,12 @@ def _forecast(reductions: list[JointCovariance], n_rows: int, progress: bool) ->
     bar = "" if progress else " progress=True shows a progress bar."
 
     def announce(seconds: float) -> None:
-        warnings.warn(
+        warn_user(
             f"posterior draws that are joint over {pluralise(n_rows, 'row')} will take about "
             f"{format_duration(seconds)}: they need all pairs of rows with all pairs of "
             "background rows. Fewer rows, fewer background rows or "
             f"removal='product-of-marginals' take less; n_draws=0 draws nothing.{bar}",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     return Forecast(work, announce)

@@ -31,6 +31,7 @@ from pkex.results.interactions import Interactions
 __all__ = ["explain_interactions", "shap_interaction_values"]
 
 
+_NO_PAIRS = "pkex has conditional values of features, not of pairs"
 _DEFAULTS = {"SV": "k-SII", "BV": "BII"}  # of an explainer's index
 
 
@@ -45,9 +46,7 @@ def explain_interactions(
     progress: bool,
 ) -> Interactions:
     """See `Explainer.interactions`."""
-    refuse_conditional(
-        problem, "interactions", "pkex has conditional values of features, not of pairs"
-    )
+    refuse_conditional(problem, "interactions", _NO_PAIRS)
     refuse_hierarchy(problem, "interactions")
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
@@ -91,9 +90,7 @@ def explain_interactions(
 
 def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
-    refuse_conditional(
-        problem, "interactions", "pkex has conditional values of features, not of pairs"
-    )
+    refuse_conditional(problem, "interactions", _NO_PAIRS)
     refuse_hierarchy(problem, "shap_interaction_values")
     index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":

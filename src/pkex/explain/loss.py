@@ -12,7 +12,6 @@ is the error of the mean prediction, ``(y - E f(x_S, B))^2``, as in SAGE.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -37,7 +36,7 @@ from pkex.games.points import WeightedPoints
 from pkex.games.squares import SquareGame
 from pkex.games.sums import GameSums, sort_rules
 from pkex.models.products import as_products
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.explanation import Explanation
 
 __all__ = ["as_targets", "check_loss", "explain_loss"]
@@ -177,12 +176,11 @@ def _forecast(
     needed = "sets of features in each of" if few else "pairs of"
 
     def announce(seconds: float) -> None:
-        warnings.warn(
+        warn_user(
             f"the loss of {pluralise(form.n_rows, 'row')} will take about "
             f"{format_duration(seconds)}: a row needs all {needed} {form.n_atoms} products that "
             f"the model of {n_points} points is a sum of{each}. Fewer rows take less.{other}{bar}",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     return Forecast(work, announce)
@@ -194,10 +192,9 @@ def _warn_of_digits(arrays: dict[str, Floats], magnitudes: Floats) -> None:
     worst = _UNIT * float(magnitudes.max(initial=0.0))
     if worst == 0.0 or size == 0.0 or (digits := math.log10(size / worst)) >= _FEW_DIGITS:
         return
-    warnings.warn(
+    warn_user(
         f"the coefficients of this model are large beside its errors: about {max(0, int(digits))} "
         "digits of the squared errors are left. More regularisation, a narrower kernel or "
         "no duplicate rows make the coefficients smaller.",
         PrecisionWarning,
-        stacklevel=outer_stack_level(),
     )

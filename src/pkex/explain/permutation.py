@@ -9,7 +9,6 @@ losses ``M[i, b] = L(y_i, f(x_i with feature j of row b))``. The variance of a s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
@@ -38,7 +37,7 @@ from pkex.games.players import Groups, parse_groups
 from pkex.games.protocols import Task
 from pkex.games.threads import raise_if_cancelled
 from pkex.models.sums import with_names
-from pkex.readers.reading import outer_stack_level, without_name_warning
+from pkex.readers.reading import warn_user, without_name_warning
 from pkex.results.importance import Importance
 
 __all__ = ["permutation_importance"]
@@ -222,11 +221,10 @@ class Shuffles:
     def announce(self, seconds: float) -> None:
         """Warn of work that takes long."""
         pairs = f"all pairs of {self.n_rows} rows for each of {self.n_features} features"
-        warnings.warn(
+        warn_user(
             f"permutation importance will take about {format_duration(seconds)}: it needs {pairs}. "
             "Fewer rows take less: max_samples=500 draws some.",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     def tasks(self) -> Sequence[Task]:

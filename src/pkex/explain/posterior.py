@@ -7,7 +7,6 @@ Both are asked of a problem through an `Explainer`: ``explainer(X, return_std=Tr
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,15 +32,15 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
     UNIT,
-    bound_mixture_error,
     count_work,
     explain_latent_variance,
     find_inverse_norms,
     has_few_coalitions,
+    shortest_products,
     subtract_explained,
 )
 from pkex.models.products import as_products
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.explanation import Explanation
 
 __all__ = [
@@ -54,8 +53,6 @@ __all__ = [
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
-_MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
-_ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _FEW_DIGITS = 4.0
 
 
@@ -110,8 +107,7 @@ def spread_of_values(
     variances = np.einsum("rjj...->rj...", total) if full else total
     check_digits("standard deviations of the values", variances.max(axis=1, initial=0.0), error)
     if problem.base_value.ndim == 0:
-        total = total[..., 0]
-    variances = np.einsum("rjj...->rj...", total) if full else total
+        total, variances = total[..., 0], variances[..., 0]
     return {"std": np.sqrt(np.maximum(variances, 0.0)), "cov": total if full else None}
 
 
@@ -129,11 +125,7 @@ def _spread_of_means(
 
 
 def explain_variance(
-    problem: Problem,
-    X: Any,
-    observation_noise: bool | None,
-    n_jobs: int | None,
-    progress: bool,
+    problem: Problem, X: Any, observation_noise: bool | None, n_jobs: int | None, progress: bool
 ) -> Explanation:
     """Return the explanation of `Explainer.explain_variance`."""
     if not isinstance(observation_noise, bool | np.bool_ | None):
@@ -176,7 +168,7 @@ def _sum_variances(
     """
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
-    games, missed = zip(*(_shortest_products(*part) for part in parts), strict=True)
+    games, missed = zip(*(shortest_products(*part) for part in parts), strict=True)
     forecast = _forecast(games, [rows for _, _, rows in parts], progress)
     for points, gap, (_, part, rows), level in zip(games, missed, parts, levels, strict=True):
         posterior = _posterior(part)
@@ -211,30 +203,8 @@ def _sum_variances(
     arrays = sums.arrays
     if efficient:  # as in an explanation of predictions: what the values add up to
         arrays["predictions"] = arrays["base_values"] + arrays["values"].sum(axis=1)
-    facts = {
-        "rules": sort_rules(sums.rules),
-        "additivity_error": residual if efficient else math.nan,
-    }
-    return arrays, facts
-
-
-def _shortest_products(
-    points: WeightedPoints, part: KernelExpansion, rows: Floats
-) -> tuple[WeightedPoints, float]:
-    """Return the games as sums of products, of the fewest that are close enough, and their error.
-
-    That is what a value of the variance may be off by. Where coalitions are taken one by one, the
-    number of products matters little, and the games have all.
-    """
-    for tol in _MIXTURES:
-        games = as_products(points, part, tol)
-        error, prior = bound_mixture_error(games, _posterior(part), rows)
-        if error <= _ACCURACY * prior:
-            break
-    if has_few_coalitions(games, rows):
-        games = as_products(points, part)
-        error, _ = bound_mixture_error(games, _posterior(part), rows)
-    return games, error
+    residual = residual if efficient else math.nan
+    return arrays, {"rules": sort_rules(sums.rules), "additivity_error": residual}
 
 
 def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress: bool) -> Forecast:
@@ -252,12 +222,11 @@ def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress:
     needed = "sets of features at" if few else "pairs of"
 
     def announce(seconds: float) -> None:
-        warnings.warn(
+        warn_user(
             f"the variance of {pluralise(len(rows[0]), 'row')} will take about "
             f"{format_duration(seconds)}: a row needs all {needed} {n_points} training "
             f"points{products}{each}. Fewer {fewer} training points take less{other}.{bar}",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     return Forecast(sum(map(count_work, games, rows)), announce)
@@ -312,11 +281,10 @@ def check_digits(what: str, variances: Floats, off: Floats) -> None:
 def _warn_of_digits(what: str, digits: float) -> None:
     if digits >= _FEW_DIGITS:
         return
-    count = math.floor(digits)
-    warnings.warn(
-        f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
-        f"the {what} are left, because they are small differences of large numbers. More noise "
-        "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
+    left = pluralise(math.floor(digits), "digit")
+    warn_user(
+        f"this Gaussian process is badly conditioned: about {left} of the {what} are left, because "
+        "they are small differences of large numbers. More noise (alpha, or a WhiteKernel), a "
+        "shorter length scale or no duplicate rows give more.",
         PrecisionWarning,
-        stacklevel=outer_stack_level(),
     )

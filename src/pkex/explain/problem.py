@@ -1,4 +1,4 @@
-"""`Problem`: a model, what of it is explained, and how; every question is asked of one.
+"""`Problem`: a model, what of it is explained, and how; an `Explainer` makes one and asks it.
 
 It is a value: nothing in it changes after it was made, and it can be sent to another process. What
 follows from it, such as the games of the model's parts, is found once, when first asked for. The
@@ -7,53 +7,42 @@ backend is not a part of it: plans find that of the process they are in, by its 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pkex._util.cells import is_number
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats, Players
-from pkex._util.validation import check_tolerance, column_names, first_rows
+from pkex._util.validation import first_rows
 from pkex.errors import PrecisionWarning
-from pkex.explain.background_columns import choose_measure, dependence_of, hierarchy_of
-from pkex.explain.fitted import FittedModel, read_model
-from pkex.explain.unsupported import refuse_conditional_hierarchy
+from pkex.explain.background_columns import dependence_of
+from pkex.explain.fitted import FittedModel
 from pkex.games.conditional_points import ConditionalBackground, ConditionalPoints
 from pkex.games.hierarchy import Hierarchy
-from pkex.games.measures import Shapley, parse_measure
+from pkex.games.measures import Shapley
 from pkex.games.plan import Plan
-from pkex.games.players import Groups, parse_groups
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Measure
-from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
-from pkex.models.conditional import check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
-from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
-from pkex.models.shap_background import from_shap, hierarchy_from_shap
-from pkex.models.sums import add_base_values, result_names, with_names
-from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
+from pkex.models.removal import make_backgrounds
+from pkex.models.sums import add_base_values, result_names
+from pkex.readers.reading import check_agreement, warn_user, without_name_warning
 from pkex.results.about import About
 
 if TYPE_CHECKING:
     from pkex.explain.sparse import SparseGames
     from pkex.models.conditional import ConditionalModel
 
-__all__ = [
-    "PreparedRows",
-    "Problem",
-    "make_problem",
-    "warn_of_noise",
-]
+__all__ = ["PreparedRows", "Problem", "warn_of_noise"]
 
 
 _SHAPLEY = Shapley()
@@ -310,8 +299,7 @@ class Problem:
         shows = self.tol is None and sums.efficient
         warn_of_noise(noise, sums.magnitudes, residual, missed if shows else None, prepared)
         self.check_predictions(prepared.rows, sums.totals)
-        base_values = np.empty((len(explained), *base.shape))
-        base_values[...] = base
+        base_values = np.full((len(explained), *base.shape), base)
         # of what was computed, of the intercept in base and prediction, and of what the sum misses
         error += self.intercept_error
         if sums.efficient:
@@ -334,65 +322,7 @@ def warn_of_noise(
     """Warn where rounding hides what the model says; see `Noise.describe`."""
     sentence = noise.describe(sizes, residual, missed, prepared.parts)
     if sentence is not None:
-        warnings.warn(sentence, PrecisionWarning, stacklevel=outer_stack_level())
-
-
-def make_problem(
-    model: Any,
-    background: Any,
-    *,
-    removal: str | None,
-    background_weights: ArrayLike | None,
-    groups: Groups | None,
-    outputs: str | None,
-    index: str | Measure,
-    tol: float | None,
-    task: float | None = None,
-    conditional_model: str | None = None,
-    blocks: Any = None,
-    hierarchy: Any = None,
-) -> Problem:
-    """Return the problem of an `Explainer` with these arguments, with its games prepared."""
-    hierarchy = hierarchy_from_shap(background, hierarchy)
-    background, background_weights = from_shap(background, background_weights)
-    fitted = read_model(model, outputs, task)
-    expansion = with_names(fitted.expansion, column_names(background, "background"))
-    feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
-    measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
-    removal = check_removal(removal, background)
-    kind = check_conditional(removal, conditional_model, blocks)
-    weights = normalise_weights(background, background_weights)
-    given = (background, weights, background_weights is not None)
-    sparse = False
-    if kind is None and any(part.sparse_points is not None for part in expansion.parts):
-        from pkex.explain.sparse import stays_sparse
-
-        sparse = not isinstance(hierarchy, str) and stays_sparse(expansion)
-    features, conditional = (feature_groups, feature_names), None
-    if kind is None:
-        background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
-        hierarchy = hierarchy_of(hierarchy, expansion, *features, background, backgrounds, sparse)
-    else:
-        refuse_conditional_hierarchy(hierarchy)
-        conditional = make_conditional(expansion, *features, given, kind, blocks)
-        background_info, backgrounds = conditional.description, conditional.backgrounds
-    problem = Problem(
-        fitted._replace(expansion=expansion),
-        *features,
-        removal,
-        background_info,
-        backgrounds,
-        given if sparse else None,  # which may be large, and is not needed elsewhere
-        choose_measure(measure, hierarchy),
-        tol,
-        None if expansion.preparation is None else background,
-        background is not None,
-        conditional,
-        hierarchy,
-        background_weights is not None,
-    )
-    _ = problem.sparse_games if sparse else problem.games
-    return problem
+        warn_user(sentence, PrecisionWarning)
 
 
 def _as_data(table: Any) -> NDArray[Any]:

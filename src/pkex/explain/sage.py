@@ -13,8 +13,8 @@ from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState
 from pkex._util.types import TableLike
 from pkex._util.validation import check_n_jobs, refuse_dask
+from pkex.explain.explainer import Explainer
 from pkex.explain.loss import as_targets, check_loss, explain_loss
-from pkex.explain.problem import make_problem
 from pkex.explain.samples import draw_rows, take_rows
 from pkex.games.players import Groups
 from pkex.results.importance import Importance
@@ -100,21 +100,13 @@ def sage(
     check_n_jobs(n_jobs)
     refuse_dask(X, "X")
     refuse_dask(background, "background")
-    make = partial(
-        make_problem,
-        model,
-        removal="product-of-marginals",
-        groups=groups,
-        outputs=None,
-        index="SV",
-        tol=None,
-    )
+    make = partial(Explainer, model, removal="product-of-marginals", groups=groups)
     try:
         given = X if background is None else background
-        problem = make(given, background_weights=background_weights)
+        problem = make(given, background_weights=background_weights).problem
     except (TypeError, ValueError):
         if background is None:
-            make(None, background_weights=None).prepare(X)  # whose message is about X
+            make(None).problem.prepare(X)  # whose message is about X
         raise
     check_loss(problem, "sage")
     prepared = problem.prepare(X)

@@ -11,7 +11,6 @@ games of pairs of atoms (`pkex.games.squares`), and 2 c_s h_s is linear.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -35,7 +34,7 @@ from pkex.games.sums import GameSums
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import SampleMixture
 from pkex.models.products import as_products
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 
 __all__ = ["SampleVariance", "explain_sample_variance"]
 
@@ -171,13 +170,12 @@ def _explain_squares(
     bar = "" if progress else " progress=True shows a progress bar."
 
     def announce(seconds: float) -> None:
-        warnings.warn(
+        warn_user(
             f"the variance of {pluralise(game.n_rows, 'row')} will take about "
             f"{format_duration(seconds)}: the variance of the means of a mixture of {n_samples} "
             f"processes needs all {needed} {game.n_atoms} products. Fewer rows or samples take "
             f"less, and so does another kernel, such as RBF.{bar}",
             PerformanceWarning,
-            stacklevel=outer_stack_level(),
         )
 
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}

@@ -8,7 +8,6 @@ distribution by the nodes of a rule, of which there are so many that twice as ma
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,6 +26,7 @@ from pkex._util.validation import (
     is_index,
     refuse_dask,
 )
+from pkex._util.words import pluralise
 from pkex.errors import PrecisionWarning
 from pkex.explain.fitted import read_model
 from pkex.explain.posterior_draws import check_drawable, draw_indices
@@ -45,7 +45,7 @@ from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_t
 from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import with_names
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 from pkex.results.about import About
 from pkex.results.sensitivity import Sensitivity
 from pkex.tables.dependence import Dependence
@@ -251,14 +251,9 @@ def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
     order, in which they count fully.
     """
     scale = np.where(after.variance > 0.0, after.variance, 1.0)
-    return max(
-        float(np.max(np.abs(new - old) / scale, initial=0.0))
-        for old, new in (
-            (before.first, after.first),
-            (before.total, after.total),
-            (before.variance, after.variance),
-        )
-    )
+    every = [(sums.first, sums.total, sums.variance) for sums in (before, after)]
+    changes = [np.abs(new - old) / scale for old, new in zip(*every, strict=True)]
+    return max(float(change.max(initial=0.0)) for change in changes)
 
 
 def _assemble(
@@ -276,14 +271,12 @@ def _assemble(
     scale = np.where(varies, sums.variance, np.nan)
     digits = float(np.log10(scale / noise)[varies].min())
     if digits < _FEW_DIGITS:
-        count = math.floor(digits)
-        warnings.warn(
+        warn_user(
             "the coefficients of this model are so large that rounding errors are visible: about "
-            f"{count} digit{'s' * (count != 1)} of the indices are correct. More regularisation "
-            "(such as alpha of a Gaussian process), a narrower kernel or removing duplicate rows "
-            "makes the coefficients smaller.",
+            f"{pluralise(math.floor(digits), 'digit')} of the indices are correct. More "
+            "regularisation (such as alpha of a Gaussian process), a narrower kernel or removing "
+            "duplicate rows makes the coefficients smaller.",
             PrecisionWarning,
-            stacklevel=outer_stack_level(),
         )
     arrays: dict[str, Any] = {
         "first_order": sums.first / scale,

@@ -18,7 +18,6 @@ from pkex._util.types import Floats
 from pkex.games.plan import Plan
 from pkex.games.sparse_points import SparseGameSums, SparsePoints
 from pkex.games.stored import split_rows
-from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import prepare_groups
 from pkex.models.sums import add_base_values
@@ -29,16 +28,7 @@ from pkex.results.sparse import SparseExplanation
 if TYPE_CHECKING:
     from pkex.explain.problem import PreparedRows, Problem
 
-__all__ = ["SparseGames", "explain_sparse_rows", "stays_sparse"]
-
-
-def stays_sparse(expansion: KernelExpansion) -> bool:
-    """Tell whether all points are sparse, and no two columns are made from the same one."""
-    for part in expansion.parts:
-        origins = () if part.preparation is None else part.preparation.origins
-        if part.sparse_points is None or len(set(origins)) < len(origins):
-            return False
-    return True
+__all__ = ["SparseGames", "explain_sparse_rows"]
 
 
 class SparseGames:
@@ -95,14 +85,13 @@ def explain_sparse_rows(
     vectorizer = None if preparation is None else preparation.texts
     classes = problem.model.classes
     predict = None if classes is None else classes.predict
+    predicted = None if predict is None else np.asarray(without_name_warning(predict)(rows))
     return SparseExplanation(
         problem.about,
         values=values if base.ndim else values[0],
         rest=sums.rest.reshape(-1, *base.shape),
         data=as_csr(prepared.table, "X"),
-        predicted_class=None
-        if predict is None
-        else np.asarray(without_name_warning(predict)(rows)),
+        predicted_class=predicted,
         row_index=prepared.labels,
         texts=None if vectorizer is None else tuple(rows),
         spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),

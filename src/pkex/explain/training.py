@@ -14,7 +14,6 @@ the kernel, a column with a single 1.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ from pkex.explain.problem import Problem
 from pkex.games.points import WeightedPoints
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import invert_cholesky
-from pkex.readers.reading import outer_stack_level
+from pkex.readers.reading import warn_user
 
 __all__ = ["LeftOut", "Terms", "Training", "has_left_out", "read_training"]
 
@@ -270,12 +269,11 @@ def _system(
     digits = -math.log10(_UNIT * size)
     if digits < _FEW_DIGITS:
         count = max(0, math.floor(digits))
-        warnings.warn(
+        warn_user(
             "the kernel matrix of this model is badly conditioned: the effect of leaving out a row "
             f"has about {pluralise(count, 'correct digit')}. More noise (alpha, or a WhiteKernel), "
             "a shorter length scale or no duplicate rows give more.",
             PrecisionWarning,
-            stacklevel=outer_stack_level(),
         )
     gains = alpha / np.diagonal(inverse)[:, None]
     targets = factor @ (factor.T @ alpha)

@@ -25,20 +25,24 @@ from pkex.games.quadratic import QuadraticGame, explain_diagonal, pairs_of, tile
 from pkex.games.sums import GameSums
 from pkex.games.threads import run_in_order
 from pkex.kernels.normal_form import bound_gap
+from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.products import as_products
 
 __all__ = [
     "UNIT",
     "blocks_of_rows",
-    "bound_mixture_error",
     "count_work",
     "explain_latent_variance",
     "find_inverse_norms",
     "has_few_coalitions",
+    "shortest_products",
     "subtract_explained",
 ]
 
 UNIT = 2.0**-53
+_MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
+_ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 _WORK = 2**19  # such values, with each background row, that make a block: about a millisecond
 _ROWS = 4  # of a block at least, as they are solved together
@@ -143,7 +147,28 @@ def count_work(points: WeightedPoints, rows: Floats) -> float:
     return float(n_rows * sum(map(pairs_of, tiles_of(points.plan.n_players, atoms.count))))
 
 
-def bound_mixture_error(
+def shortest_products(
+    points: WeightedPoints, part: KernelExpansion, rows: Floats
+) -> tuple[WeightedPoints, float]:
+    """Return the games as sums of products, of the fewest that are close enough, and their error.
+
+    That is what a value of the variance may be off by. Where coalitions are taken one by one, the
+    number of products matters little, and the games have all.
+    """
+    posterior = part.posterior
+    assert posterior is not None
+    for tol in _MIXTURES:
+        games = as_products(points, part, tol)
+        error, prior = _bound_mixture_error(games, posterior, rows)
+        if error <= _ACCURACY * prior:
+            break
+    if has_few_coalitions(games, rows):
+        games = as_products(points, part)
+        error, _ = _bound_mixture_error(games, posterior, rows)
+    return games, error
+
+
+def _bound_mixture_error(
     points: WeightedPoints, posterior: Posterior, rows: Floats
 ) -> tuple[float, float]:
     """Return what a value of the variance is off by where a kernel is a sum up to an error eps.

@@ -30,6 +30,7 @@ __all__ = [
     "combine_columns",
     "prepare_groups",
     "select_columns",
+    "stays_sparse",
     "to_model_columns",
 ]
 
@@ -158,6 +159,15 @@ def prepare_groups(part: KernelExpansion, feature_groups: Players) -> Players:
     for column, origin in enumerate(part.preparation.origins):
         prepared_columns[origin].append(column)
     return tuple(tuple(j for i in group for j in prepared_columns[i]) for group in feature_groups)
+
+
+def stays_sparse(expansion: KernelExpansion) -> bool:
+    """Tell whether all points are sparse, and no two columns are made from the same one."""
+    for part in expansion.parts:
+        origins = () if part.preparation is None else part.preparation.origins
+        if part.sparse_points is None or len(set(origins)) < len(origins):
+            return False
+    return True
 
 
 def _texts(X: Any, name: str) -> Any:

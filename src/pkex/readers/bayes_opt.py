@@ -12,7 +12,6 @@ model as it came here.
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +23,7 @@ from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation
 from pkex.models.sums import evolve
 from pkex.readers import Given, Reading, read
-from pkex.readers.reading import Chain, Reader, check_agreement, outer_stack_level
+from pkex.readers.reading import Chain, Reader, check_agreement, warn_user
 from pkex.readers.sklearn.plain import call
 
 __all__ = ["is_wrapped", "optimiser", "wrapped_process"]
@@ -43,11 +42,10 @@ def optimiser(model: Any, given: Given) -> Reading:
     reading = read(model._gp, given)
     known, n_observed = len(model._gp.X_train_), len(model.space)
     if known != n_observed:
-        warnings.warn(
+        warn_user(
             f"the Gaussian process of this {type(model).__name__} was last fitted to {known} of "
             f"its {n_observed} points, and the values explain that process. "
             "optimizer.predict(optimizer.max['params']) fits it to all of them.",
-            stacklevel=outer_stack_level(),
         )
     return reading
 

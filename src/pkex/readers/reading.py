@@ -32,9 +32,9 @@ __all__ = [
     "check_agreement",
     "check_reading",
     "check_task",
-    "outer_stack_level",
     "prediction_bound",
     "refuse_given",
+    "warn_user",
     "without_name_warning",
 ]
 
@@ -255,12 +255,12 @@ def prediction_bound(part: KernelExpansion) -> Any:
     return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.intercept)
 
 
-def outer_stack_level() -> int:
-    """Return the stack level, seen from the caller, of the first frame that is not of pkex."""
-    frame, level = sys._getframe(1), 1
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called pkex, the first one that is not of pkex."""
+    frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_reading(reading: Reading) -> Reading:

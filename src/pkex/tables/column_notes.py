@@ -1,25 +1,59 @@
-"""Notes on columns that make a statistic misleading.
+"""What a table holds, and notes on columns that make a statistic misleading.
 
-They are: numbers read as text, where every value is a category; row numbers, which differ between
-any two tables; rows dropped from one table more often than from the other; rows that a quote closed
-too late makes part of a cell.
+The notes are on numbers read as text, where every value is a category; row numbers, which differ
+between any two tables; rows dropped from one table more often than from the other; rows that a
+quote closed too late makes part of a cell.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pkex._util.words import join_names, pluralise
 from pkex.tables.files import FileTable
 
-__all__ = ["note_columns", "note_dates", "note_dropped_rows", "note_line_breaks", "note_target"]
+__all__ = [
+    "describe_table",
+    "note_columns",
+    "note_dates",
+    "note_dropped_rows",
+    "note_line_breaks",
+    "note_target",
+]
 
 _MOSTLY = 0.9  # share of cells that look like numbers
 _FEW_ROWS = 20  # too few to judge by
 _CODES = 20  # different integers up to which a target may be one of codes
 _CLEAR = 3.0  # standard deviations
+
+
+def describe_table(
+    table: FileTable, n_rows: int | None = None, levels: Mapping[str, int | None] | None = None
+) -> str:
+    """Return the rows and columns of a table in a sentence.
+
+    Of a table that is read in chunks, `n_rows` are the rows that are used and `levels` the numbers
+    of different values, as in `FileStream`.
+    """
+    count = len(table.frame) if n_rows is None else n_rows
+    rows = f"{count} of " * (count < table.total) + pluralise(table.total, "row")
+    if table.dropped:
+        rows += f" ({table.dropped} dropped for missing values)"
+    categorical = []
+    for name in table.of_kind("categorical"):
+        size = table.frame[name].nunique() if levels is None else levels[name]
+        values = "very many values" if size is None else pluralise(size, "value")
+        categorical.append(f"{name} ({values})")
+    columns = {
+        "numeric": table.of_kind("numeric"),
+        "categorical": categorical,
+        "date": table.of_kind("date"),
+        "ignored": table.ignored,
+    }
+    parts = [f"{kind}: {join_names(names)}" for kind, names in columns.items() if names]
+    return "; ".join([f"{table.path}: {rows}", *parts]) + "."
 
 
 def note_columns(*tables: FileTable, codes: Sequence[str] = ()) -> Iterator[str]:

@@ -105,6 +105,14 @@ class FileStream:
             file,
         )
 
+    def header(self) -> FileTable:
+        """Return the table without its rows."""
+        import pandas
+
+        frame = pandas.DataFrame(columns=list(self.names))
+        table = FileTable(self.path, frame, self.kinds, self.total, self.ignored)
+        return replace(table, line_breaks=self.line_breaks)
+
     def chunks(self, n_rows: int) -> Iterator[FileTable]:
         """Yield the table in chunks of so many rows, numbered as in the file."""
         dialect, start = self._file.dialect, 0

@@ -5,7 +5,6 @@ Each returns the expansion together with the method of the model that it must ag
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -26,7 +25,7 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.expansion_base import Data
 from pkex.models.sums import combine_outputs, evolve, stack
 from pkex.readers.bayes_opt import is_wrapped, wrapped_process
-from pkex.readers.reading import TOL, Chain, Given, Reading, outer_stack_level, refuse_given
+from pkex.readers.reading import TOL, Chain, Given, Reading, refuse_given, warn_user
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
     kernel_from_rate,
@@ -377,10 +376,9 @@ def with_digits(model: Any, f: KernelExpansion, predict: Callable[[Any], Any]) -
             f"different function. {todo}"
         )
     if share > _NOTICED:
-        warnings.warn(
+        warn_user(
             f"{problem} {share:.0e} of the largest. The values are those of the exact kernel. "
             f"{todo}",
-            stacklevel=outer_stack_level(),
         )
     return Reading(f, predict, tol)
 

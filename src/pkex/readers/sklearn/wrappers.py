@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +17,7 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import Preparation
 from pkex.models.sums import add_expansions, combine_outputs, evolve, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers.reading import Chain, outer_stack_level, prediction_bound
+from pkex.readers.reading import Chain, prediction_bound, warn_user
 from pkex.readers.sklearn.columns import origins
 from pkex.readers.sklearn.models import against_the_rest, by_pairs, two_classes
 from pkex.readers.sklearn.nystroem import landmarks
@@ -81,11 +80,10 @@ def pipeline(model: Any, given: Given) -> Reading:
         cut, columns = place + 1, list(range(len(names)))
     texts = steps[0] if steps and hasattr(steps[0], "build_analyzer") else None
     if cut > (texts is not None):  # documents have no columns to combine
-        warnings.warn(
+        warn_user(
             f"{type(steps[cut - 1]).__name__} combines columns, or may do so, so the values are "
             f"for its outputs ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for "
             "the input columns.",
-            stacklevel=outer_stack_level(),
         )
     mixing = (Steps(steps[:cut]), inputs, texts) if cut else (None, None, None)
     parts = [
