@@ -89,7 +89,7 @@ class FeatureFacts(TypedDict):
     name: str
     columns: Columns
     importance: Annotated[list[NotNegative], "Mean absolute Shapley value, one per output."]
-    standard_error: Annotated[list[float | None], "Of the importance; null for a single row."]
+    standard_error: Annotated[list[float | None], "Standard error of the mean; null for one row."]
     centred: Annotated[list[NotNegative], "Mean absolute deviation from the mean Shapley value."]
 
 
@@ -149,7 +149,7 @@ class ContributionFacts(TypedDict):
     name: str
     columns: Columns
     contribution: Annotated[float, "Shapley value of the feature; they sum to the statistic."]
-    standard_error: NotRequired[Annotated[float, "Over the blocks; with --block-size."]]
+    standard_error: NotRequired[Annotated[float, "Standard error; with --block-size."]]
     null_low: NotRequired[Annotated[float, "2.5 % quantile under permutation."]]
     null_high: NotRequired[Annotated[float, "97.5 % quantile under permutation."]]
     p_value: NotRequired[
@@ -173,10 +173,10 @@ class StatisticFacts(TypedDict):
     background_info: Annotated[str, "How features are removed, in words."]
     statistic: Annotated[float, "The statistic of all features; the contributions sum to it."]
     n_permutations: Count
-    n_test_rows: Annotated[int | None, "Rows of the test of each feature; null without a test."]
+    n_test_rows: Annotated[int | None, "Rows of the tests of single features; null without them."]
     alpha: Annotated[float, "Significance level."]
     significant: Annotated[
-        list[str], "By contribution or univariate, largest first; none unless the overall test is."
+        list[str], "Features, largest contribution first; none unless p_value is significant."
     ]
     notes: Annotated[list[str], "Notes on the interpretation of the contributions."]
     features: Annotated[list[ContributionFacts], ("minItems", 1), "Largest contribution first."]
