@@ -275,7 +275,7 @@ class Explanation(GroupValues):
 
             explanation.to_shapiq(0).plot_force()
         """
-        return interop.to_shapiq(self.select_output(output, "to_shapiq"), row)
+        return interop.to_shapiq(self, row, output)
 
     def report(
         self,

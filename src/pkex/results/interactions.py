@@ -17,7 +17,7 @@ from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
 from pkex.output import frames, html, text
 from pkex.output.files import codec, header
-from pkex.output.interop import interactions_to_shapiq
+from pkex.output.interop import to_shapiq
 from pkex.output.plots.accessors import InteractionPlots
 from pkex.output.view import features
 from pkex.results.base import RowResult, check_sums
@@ -182,10 +182,7 @@ class Interactions(RowResult):
         (2, 2)
         """
         if self.pairs is None:
-            raise ValueError(
-                "only chosen subsets were computed, so there is no table of all pairs; leave out "
-                "subsets= to compute it."
-            )
+            raise ValueError("only chosen subsets were computed; leave out subsets= for all pairs.")
         return np.asarray(np.abs(self.pairs).mean(axis=0))
 
     def __getitem__(self, key: Any) -> Floats:
@@ -291,7 +288,7 @@ class Interactions(RowResult):
 
             shapiq.network_plot(interaction_values=interactions.to_shapiq(0))
         """
-        return interactions_to_shapiq(self, row, output)
+        return to_shapiq(self, row, output)
 
     def name_of(self, subset: Subset) -> str:
         """Return what to call a subset, as in "bmi & s5".
