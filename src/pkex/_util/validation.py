@@ -62,9 +62,7 @@ def as_floats(value: TableLike, name: str, names: Sequence[str] | None = None) -
     try:
         raw = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError as error:
-        raise ValueError(
-            f"{name} is ragged: its rows differ in length. Pass a rectangular array."
-        ) from error
+        raise ValueError(f"{name} is ragged: its rows differ in length.") from error
     if raw.dtype.kind not in "buifO":
         raise TypeError(
             f"{name} has dtype {raw.dtype}; only real numbers are supported. Encode text and dates "
@@ -158,10 +156,7 @@ def _convert(raw: NDArray[Any]) -> Floats:
 
 
 def as_matrix(
-    value: TableLike,
-    name: str,
-    n_columns: int | None = None,
-    names: Sequence[str] | None = None,
+    value: TableLike, name: str, n_columns: int | None = None, names: Sequence[str] | None = None
 ) -> Floats:
     """Return `value` as a finite float64 matrix (rows, columns) with at least one of each."""
     array = as_floats(value, name, names)
@@ -293,8 +288,7 @@ def check_positive(value: object, name: str) -> float | tuple[float, ...]:
     for entry in entries:
         if entry <= 0.0:
             raise ValueError(
-                f"{name} must be positive, got {entry!r}; give one positive number, or one per "
-                "column."
+                f"{name} must be positive, got {entry!r}; give one number, or one per column."
             )
     return entries if isinstance(value, Sequence | np.ndarray) else entries[0]
 
