@@ -144,16 +144,14 @@ class ArrayResult(AboutAttributes):
         key = (type(self), fields[self.FIRST].shape, self._other_sizes())
         for name, shape in self.about.shapes.get(key) or self._derive_shapes(key):
             array = fields[name]
-            if array is not None and getattr(array, "shape", None) != shape:
-                self._check_shape(name, array, shape)
-
-    def _check_shape(self, name: str, array: Any, shape: tuple[int, ...]) -> None:
-        """Refuse an array of another shape; one that is computed later is not known yet."""
-        if not callable(array) and not (np.isscalar(array) and shape == ()):
-            raise ValueError(
-                f"{name} must have shape {shape}, for its axes {', '.join(self.AXES[name])}; got "
-                f"{getattr(array, 'shape', type(array).__name__)}."
-            )
+            if array is None or getattr(array, "shape", None) == shape:
+                continue
+            if not callable(array) and not (np.isscalar(array) and shape == ()):
+                # one that is computed later has no shape yet
+                raise ValueError(
+                    f"{name} must have shape {shape}, for its axes {', '.join(self.AXES[name])}; "
+                    f"got {getattr(array, 'shape', type(array).__name__)}."
+                )
 
     def _derive_shapes(self, key: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Return the shapes that arrays must have; kept, as a row takes little longer."""
