@@ -185,7 +185,7 @@ class Interactions(RowResult):
             raise ValueError("only chosen subsets were computed; leave out subsets= for all pairs.")
         return np.asarray(np.abs(self.pairs).mean(axis=0))
 
-    def __getitem__(self, key: Any) -> Floats:
+    def __getitem__(self, key: Any) -> Floats:  # type: ignore[override]  # not a selection
         """Return the values of a subset for all rows: ``interactions["bmi", "s5"]``."""
         parts = key if isinstance(key, tuple | list) else (key,)
         subset = parse_subset(parts, self.feature_names)
