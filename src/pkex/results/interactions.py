@@ -22,14 +22,7 @@ from pkex.output.plots.accessors import InteractionPlots
 from pkex.output.view import features
 from pkex.results.base import RowResult, check_sums
 from pkex.results.fields import PlotField
-from pkex.results.subsets import (
-    ByOrder,
-    Interaction,
-    Subset,
-    find_place,
-    group_by_size,
-    list_subsets,
-)
+from pkex.results.subsets import ByOrder, Interaction, Subset, find_place, list_subsets
 
 if TYPE_CHECKING:
     from pkex.results.totals import PairTotals
@@ -339,15 +332,9 @@ class Interactions(RowResult):
         (1, 1, 1)
         """
         n_outputs = self._sizes().get("output", 1)
-        groups = []
-        if self.subsets is not None and self.values is not None:
-            groups = group_by_size(self.subsets, self.values)
-        for size, array in enumerate((self.main, self.pairs, self.triples), 1):
-            if array is not None:
-                groups.append(list_subsets(array, size, len(self.feature_names)))
         return [
             (size, subsets.__getitem__, values.reshape(len(self), len(subsets), n_outputs))
-            for size, subsets, values in groups
+            for size, subsets, values in list_subsets(self)
             if order is None or order == size
         ]
 
