@@ -16,3 +16,5 @@
 
 `pkex.readers` turns fitted models into these.
 """
+
+__all__: list[str] = []
