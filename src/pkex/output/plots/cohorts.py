@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_number
-from pkex._util.days import day_text
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
 from pkex._util.words import pluralise
@@ -21,6 +20,7 @@ from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import as_numbers
 from pkex.output.spread import importance_words
 from pkex.output.text import value_name
+from pkex.tables.dates import day_text
 
 __all__ = ["CohortsDisplay", "cohorts_of"]
 
