@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,7 +32,6 @@ __all__ = [
     "check_unique_names",
     "column_names",
     "default_names",
-    "first_rounded",
     "first_rows",
     "is_dask",
     "is_index",
@@ -42,7 +40,6 @@ __all__ = [
 ]
 
 
-_EXACT = 2**53  # up to which float64 holds every integer
 _FEW = 12  # entries that a message shows
 _LETTERS = 160  # and letters
 _SHORT = reprlib.Repr()
@@ -117,31 +114,6 @@ def refuse_dask(value: object, name: str, advice: str = _SAMPLE) -> None:
             f"{name} is a dask {type(value).__name__}, which would be loaded as a whole: "
             f"{advice.format(name=name)}"
         )
-
-
-def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:
-    """Return place and value of the first integer that float64 does not hold; None without one.
-
-    Examples
-    --------
-    >>> first_rounded(np.array([2**53, 2**60, 2**53 + 1]))
-    (2, 9007199254740993)
-    """
-    if cells.dtype.kind in "iu":
-        far = np.flatnonzero((cells > _EXACT) | (cells < -_EXACT))
-        odd = cells[far] // (cells[far] & -cells[far])  # without the factors of 2
-        places = far[(odd > _EXACT) | (odd < -_EXACT)]
-        return (int(places[0]), int(cells[places[0]])) if len(places) else None
-    if cells.dtype == object:
-        for place, cell in enumerate(cells):
-            if isinstance(cell, Decimal):
-                is_integer = cell.is_finite() and cell == cell.to_integral_value()
-            else:
-                is_integer = isinstance(cell, Integral)
-            value = int(cell) if is_integer else 0
-            if abs(value) > _EXACT and (value.bit_length() > 1024 or int(float(value)) != value):
-                return place, value
-    return None
 
 
 def _convert(raw: NDArray[Any]) -> Floats:
