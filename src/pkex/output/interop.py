@@ -27,10 +27,8 @@ def to_shap(explanation: Explanation) -> Any:
     if len(explanation) == 0:
         raise ValueError("the explanation has no rows; shap cannot hold an empty one.")
     data, display = _feature_data(explanation)
-    names: list[str] | str | None = None
-    if explanation.output_names:
-        several = explanation.values.ndim == 3
-        names = list(explanation.output_names) if several else explanation.output_names[0]
+    outputs = explanation.output_names
+    names = list(outputs) if explanation.values.ndim == 3 else next(iter(outputs), None)
     return shap.Explanation(
         values=explanation.values.copy(),
         base_values=explanation.base_values.copy(),

@@ -365,9 +365,8 @@ class Explanation(GroupValues):
             raise ValueError("it does not say how features are removed")
         if self.complete and self.efficient:
             values, base = self.values, self.base_values
-            with np.errstate(over="ignore", invalid="ignore"):
-                totals = base + values.sum(axis=1)
-                sizes = np.abs(base) + np.abs(values).sum(axis=1)
+            totals = base + values.sum(axis=1)
+            sizes = np.abs(base) + np.abs(values).sum(axis=1)
             check_sums(totals, sizes, values.shape[1] + 2, self.predictions, self.additivity_error)
 
     def __getstate__(self) -> dict[str, Any]:

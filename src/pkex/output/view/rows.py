@@ -7,7 +7,6 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -45,8 +44,8 @@ def row_sums(explanation: Any) -> View:
         remarks = [classes.describe_disagreement(count, len(explanation))] if count else []
     else:
         other = classes.largest_output_class(explanation)
-        sums = (_sum(explanation, place, other) for place in places[:_SUMS])
-        remarks = [*chain.from_iterable(sums), *filter(None, [more(hidden)])]
+        remarks = [line for place in places[:_SUMS] for line in _sum(explanation, place, other)]
+        remarks += filter(None, [more(hidden)])
     return _view(explanation, remarks=remarks)
 
 
