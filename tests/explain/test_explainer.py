@@ -229,7 +229,7 @@ def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
 def test_no_progress_bar_without_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     Explainer(EXPANSION, removal="neutral")(ROWS)
-    with pytest.raises(ImportError, match=r"needs tqdm: pip install .*\[progress\]\""):
+    with pytest.raises(ImportError, match=r"needs tqdm\.auto, .*: pip install .*\[progress\]\""):
         Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)
 
 

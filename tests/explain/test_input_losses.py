@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex._util.validation import first_rounded
 from pkex.cli import main
+from pkex.tables.kinds import first_rounded
 
 BASE = 2**60
 LOW, HIGH = [BASE + i for i in range(6)], [BASE + 10 + i for i in range(6)]

@@ -11,9 +11,9 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.offsetbox import TextArea
 
-from pkex._util.days import day_text, days
 from pkex.output.plots import shades
 from pkex.output.plots.cohorts import cohorts_of
+from pkex.tables.dates import day_text, days_of_cells
 from tests._support.explanations import changed
 from tests.output.test_displays import ONE, Z
 
@@ -130,11 +130,11 @@ def test_dates_have_an_axis_of_time(cells):
 
 def test_dates_with_gaps_and_what_is_no_date():
     gaps = np.array([*MOMENTS[:-2], None, pd.NaT], dtype=object)
-    assert np.isnan(days(gaps)).sum() == 2
+    assert np.isnan(days_of_cells(gaps)).sum() == 2
     ax = having(gaps).plot.dependence(0).ax_
     assert ax.get_xlabel() == "x0 (2 rows with missing values not shown)"
-    assert days(np.array([date(2020, 1, 1), "then"], dtype=object)) is None
-    assert days(np.array([None, 1.0], dtype=object)) is None
+    assert days_of_cells(np.array([date(2020, 1, 1), "then"], dtype=object)) is None
+    assert days_of_cells(np.array([None, 1.0], dtype=object)) is None
 
 
 def test_numbers_below_narrow_axes_do_not_meet():

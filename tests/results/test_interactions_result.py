@@ -168,7 +168,7 @@ def test_shapiq_draws_them(found, several):
     assert triple[(0, 2, 3)] == several["age", "bp", "s5"][-1, 2]
     with pytest.raises(ValueError, match=r"to_shapiq\(output='a'\)"):
         several.to_shapiq(0)
-    with pytest.raises(IndexError, match="one of 12 rows"):
+    with pytest.raises(IndexError, match="no row 12: there are 12"):
         found.to_shapiq(12)
 
 

@@ -37,8 +37,7 @@ def write_atomically(
         raise ValueError(f"{path} is a directory; give the name of a file, e.g. {path}/{example}.")
     if kind not in (None, "file"):
         raise ValueError(
-            f"{path} is a {kind}, which would be overwritten: give the name of a regular file, or "
-            "of a new one."
+            f"{path} is a {kind}, which would be overwritten: give the name of a regular file."
         )
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from pkex._util.extras import install_command
+from pkex._util.extras import import_optional
 
 __all__ = ["LONG", "Forecast", "row_bar", "show_progress"]
 
@@ -23,11 +23,7 @@ _FEW = 100  # rows below which a bar counts hundredths of them
 
 def row_bar(total: int, **options: Any) -> Any:
     """Return a bar over rows; further options are tqdm's."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        command = install_command("pkex[progress]")
-        raise ImportError(f"progress=True needs tqdm: {command}.") from error
+    tqdm = import_optional("tqdm.auto", "pkex[progress]").tqdm
     return tqdm(total=total, desc="pkex", unit="row", **_room(), **options)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["escape_controls", "has_blocks", "print_text", "transliterate", "wrap_lines"]
+__all__ = ["escape_controls", "print_text", "transliterate", "wrap_lines"]
 
 _IN_ASCII = {
     "±": "+/-",
@@ -33,17 +33,6 @@ def escape_controls(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def has_blocks(encoding: str | None) -> bool:
-    """Tell whether an encoding has the letters that bars are drawn with.
-
-    Examples
-    --------
-    >>> has_blocks("utf-8"), has_blocks("cp437"), has_blocks("latin-1"), has_blocks("ascii")
-    (True, True, False, False)
-    """
-    return transliterate("█▌▐", encoding) == "█▌▐"
-
-
 def transliterate(text: str, encoding: str | None) -> str:
     """Return text with letters that an encoding has.
 
@@ -51,6 +40,8 @@ def transliterate(text: str, encoding: str | None) -> str:
     --------
     >>> transliterate("MMD² = 0.1 ± 0.02", "ascii"), transliterate("Łódź", "latin-1")
     ('MMD^2 = 0.1 +/- 0.02', '?ód?')
+    >>> transliterate("██▌", "cp437"), transliterate("██▌", "latin-1")
+    ('██▌', '##-')
     """
     name = encoding or "ascii"
     lacking = {letter for letter in set(text) if not letter.encode(name, "ignore")}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,7 +32,6 @@ __all__ = [
     "check_unique_names",
     "column_names",
     "default_names",
-    "first_rounded",
     "first_rows",
     "is_dask",
     "is_index",
@@ -42,7 +40,6 @@ __all__ = [
 ]
 
 
-_EXACT = 2**53  # up to which float64 holds every integer
 _FEW = 12  # entries that a message shows
 _LETTERS = 160  # and letters
 _SHORT = reprlib.Repr()
@@ -62,9 +59,7 @@ def as_floats(value: TableLike, name: str, names: Sequence[str] | None = None) -
     try:
         raw = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError as error:
-        raise ValueError(
-            f"{name} is ragged: its rows differ in length. Pass a rectangular array."
-        ) from error
+        raise ValueError(f"{name} is ragged: its rows differ in length.") from error
     if raw.dtype.kind not in "buifO":
         raise TypeError(
             f"{name} has dtype {raw.dtype}; only real numbers are supported. Encode text and dates "
@@ -121,31 +116,6 @@ def refuse_dask(value: object, name: str, advice: str = _SAMPLE) -> None:
         )
 
 
-def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:
-    """Return place and value of the first integer that float64 does not hold; None without one.
-
-    Examples
-    --------
-    >>> first_rounded(np.array([2**53, 2**60, 2**53 + 1]))
-    (2, 9007199254740993)
-    """
-    if cells.dtype.kind in "iu":
-        far = np.flatnonzero((cells > _EXACT) | (cells < -_EXACT))
-        odd = cells[far] // (cells[far] & -cells[far])  # without the factors of 2
-        places = far[(odd > _EXACT) | (odd < -_EXACT)]
-        return (int(places[0]), int(cells[places[0]])) if len(places) else None
-    if cells.dtype == object:
-        for place, cell in enumerate(cells):
-            if isinstance(cell, Decimal):
-                is_integer = cell.is_finite() and cell == cell.to_integral_value()
-            else:
-                is_integer = isinstance(cell, Integral)
-            value = int(cell) if is_integer else 0
-            if abs(value) > _EXACT and (value.bit_length() > 1024 or int(float(value)) != value):
-                return place, value
-    return None
-
-
 def _convert(raw: NDArray[Any]) -> Floats:
     """Return an array as float64; what is missing, such as pandas' NA, becomes NaN."""
     try:
@@ -158,10 +128,7 @@ def _convert(raw: NDArray[Any]) -> Floats:
 
 
 def as_matrix(
-    value: TableLike,
-    name: str,
-    n_columns: int | None = None,
-    names: Sequence[str] | None = None,
+    value: TableLike, name: str, n_columns: int | None = None, names: Sequence[str] | None = None
 ) -> Floats:
     """Return `value` as a finite float64 matrix (rows, columns) with at least one of each."""
     array = as_floats(value, name, names)
@@ -293,8 +260,7 @@ def check_positive(value: object, name: str) -> float | tuple[float, ...]:
     for entry in entries:
         if entry <= 0.0:
             raise ValueError(
-                f"{name} must be positive, got {entry!r}; give one positive number, or one per "
-                "column."
+                f"{name} must be positive, got {entry!r}; give one number, or one per column."
             )
     return entries if isinstance(value, Sequence | np.ndarray) else entries[0]
 

@@ -5,6 +5,7 @@
 - `sums`: expansions made of others;
 - `preparation`: what is done to rows before the kernel sees them;
 - `posterior`: what the covariance of a Gaussian process needs beside its mean;
+- `triangular`: systems of its Cholesky factor, solved without the interpreter's lock;
 - `noise_levels`: the noise of that process;
 - `posterior_moments`: what training points explain of that covariance;
 - `noise`: whether rounding hides what a model says;
@@ -16,3 +17,5 @@
 
 `pkex.readers` turns fitted models into these.
 """
+
+__all__: list[str] = []

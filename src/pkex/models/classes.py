@@ -42,6 +42,7 @@ __all__ = [
     "ClassMeans",
     "Classes",
     "check_choice",
+    "count_disagreements",
     "describe_disagreement",
     "describe_output",
     "largest_output_class",
@@ -174,6 +175,12 @@ def describe_output(explanation: Explanation) -> str | None:
     if all(no is not None for _, no in sides):
         return f"{number}: positive values push towards the class named first"
     return f"{number}: positive values push towards the class, negative ones away from it"
+
+
+def count_disagreements(explanation: Explanation) -> int:
+    """Return how many rows have their largest output in another class than the predicted one."""
+    largest = largest_output_class(explanation)
+    return 0 if largest is None else sum(label is not None for label in largest)
 
 
 def describe_disagreement(count: int, total: int) -> str:

@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dpotri
 
 from pkex._util.lazy import lazy
-from pkex._util.triangular import solve_lower
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
+from pkex.models.triangular import solve_lower
 
 __all__ = ["Posterior", "SampleMixture", "invert_cholesky"]
 

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from pkex._util.cells import format_cell, format_number, is_missing, is_number
 from pkex._util.extras import import_optional
+from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index
-from pkex._util.words import pluralise
+from pkex._util.validation import brief
 from pkex.output.text import value_name
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
     from pkex.results.interactions import Interactions
 
-__all__ = ["interactions_to_shapiq", "to_shap", "to_shapiq"]
+__all__ = ["to_shap", "to_shapiq"]
 
 
 def to_shap(explanation: Explanation) -> Any:
@@ -27,10 +27,8 @@ def to_shap(explanation: Explanation) -> Any:
     if len(explanation) == 0:
         raise ValueError("the explanation has no rows; shap cannot hold an empty one.")
     data, display = _feature_data(explanation)
-    names: list[str] | str | None = None
-    if explanation.output_names:
-        several = explanation.values.ndim == 3
-        names = list(explanation.output_names) if several else explanation.output_names[0]
+    outputs = explanation.output_names
+    names = list(outputs) if explanation.values.ndim == 3 else next(iter(outputs), None)
     return shap.Explanation(
         values=explanation.values.copy(),
         base_values=explanation.base_values.copy(),
@@ -98,35 +96,22 @@ def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
     return codes, texts
 
 
-def to_shapiq(explanation: Explanation, row: int) -> Any:
-    """See `Explanation.to_shapiq`; `explanation` has one output here."""
-    if explanation.index in ("IG", "Owen", "Winter", "asymmetric"):
-        raise ValueError(
-            f"shapiq has no index for {value_name(explanation)}s; use to_frame() or to_shap()."
-        )
-    one = explanation[row]
-    if len(one) != 1:
+def to_shapiq(result: Explanation | Interactions, row: int, output: str | int | None) -> Any:
+    """See `Explanation.to_shapiq` and `Interactions.to_shapiq`."""
+    if result.index in ("IG", "Owen", "Winter", "asymmetric"):
+        raise ValueError(f"shapiq has no index for {value_name(result)}s; use to_shap().")
+    [places] = select(row, [Axis("row", len(result))])
+    if len(places) != 1:
         raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")
-    values: dict[tuple[int, ...], float] = {(): float(one.base_values[0])}
-    values |= {(i,): value for i, value in enumerate(one.values[0].tolist())}
-    return _interaction_values(one, values)
-
-
-def interactions_to_shapiq(interactions: Interactions, row: int, output: str | int | None) -> Any:
-    """See `Interactions.to_shapiq`."""
-    n_rows = len(interactions)
-    if not is_index(row) or not -n_rows <= row < n_rows:
-        raise IndexError(
-            f"to_shapiq takes the number of one of {pluralise(n_rows, 'row')}, got {brief(row)}."
-        )
-    one = interactions.select_output(output, "to_shapiq")
-    values: dict[tuple[int, ...], float] = {(): float(one.base_values[row])}
-    for _, subset, table in one.by_order():
-        values |= {subset(place): value for place, value in enumerate(table[row, :, 0].tolist())}
-    return _interaction_values(one, values)
-
-
-def _interaction_values(result: Any, values: dict[tuple[int, ...], float]) -> Any:
+    one: Any = result.select_output(output, "to_shapiq")
+    number = int(places[0])
+    base_value = float(one.base_values[number])
+    values: dict[tuple[int, ...], float] = {(): base_value}
+    singles = (1, lambda feature: (feature,), one.values)
+    for _, subset, table in one.by_order() if one.KIND == "interactions" else [singles]:
+        values |= {
+            subset(place): value for place, value in enumerate(table[number].ravel().tolist())
+        }
     shapiq = import_optional("shapiq", "pkex[shapiq]")
     return shapiq.InteractionValues(
         values=values,
@@ -135,5 +120,5 @@ def _interaction_values(result: Any, values: dict[tuple[int, ...], float]) -> An
         max_order=max(map(len, values)),
         n_players=len(result.feature_names),
         estimated=False,
-        baseline_value=values[()],
+        baseline_value=base_value,
     )

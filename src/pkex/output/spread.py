@@ -27,7 +27,6 @@ __all__ = [
     "POSTERIOR",
     "describe_error",
     "deviations",
-    "error_words",
     "has_intervals",
     "importance_notes",
     "importance_words",
@@ -122,16 +121,11 @@ def others_words(one: Explanation) -> str:
     return f"; none for other features{how}"
 
 
-def error_words(rows: str, has_std: bool) -> str:
-    """Return what the error of a mean absolute value is; `has_std` as in `Importance`."""
-    return f"± 1 standard error over {rows}{', not posterior uncertainty' if has_std else ''}"
-
-
-def importance_words(importance: Importance) -> str:
-    """Return what the errors of an importance are."""
-    n_rows = importance.n_rows
-    rows = "the rows" if n_rows is None else pluralise(n_rows, "row")
-    return error_words(rows, importance.has_std)
+def importance_words(importance: Importance, rows: str = "") -> str:
+    """Return what the errors of an importance over some rows are."""
+    known = "the rows" if importance.n_rows is None else pluralise(importance.n_rows, "row")
+    uncertainty = ", not posterior uncertainty" if importance.has_std else ""
+    return f"± 1 standard error over {rows or known}{uncertainty}"
 
 
 def importance_notes(importance: Importance) -> list[str]:
@@ -168,14 +162,14 @@ def posterior_interval(draws: Floats, level: Any) -> tuple[Floats, Floats]:
     return low, high
 
 
-def describe_error(result: Any, error: float | None) -> str:
-    """Return how exact the values of a result are, by the bound of its rules where none is known.
+def describe_error(result: Any, error: float | Floats | None) -> str:
+    """Return how exact values are: by their largest bound, or that of the rules if none is known.
 
     That of the rules is relative to the integral of each pair of points, or to the coefficients.
     """
     bound = result.rule.relative_error
     if error is not None:
-        return f"error bound {error:.1g}"
+        return f"error bound {np.max(error, initial=0.0):.1g}"
     if bound == 0.0 or any(rule.is_fallback for rule in result.rules):
         return "exact up to rounding"
     pairs = result.removal == "neutral" or result.KIND == "attribution"

@@ -20,7 +20,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pkex._util.terminal import escape_controls, has_blocks, print_text, transliterate
+from pkex._util.terminal import escape_controls, print_text, transliterate
 from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.view import Column, View
@@ -192,16 +192,13 @@ def _bars(bars: Sequence[Bar], length: int) -> list[Text]:
     both = bool(low and high)  # one letter is left for rounding up on either side
     unit = 2.0 * (length - both) / (max(low + high, largest) or 1.0)
     before = math.ceil(0.5 * low * unit - 1e-9)
-    blocks = has_blocks(sys.stdout.encoding)
-    return [_draw_bar(value, unit, before, blocks) for value in values]
+    return [_draw_bar(value, unit, before) for value in values]
 
 
-def _draw_bar(value: float, unit: float, before: int, blocks: bool) -> Text:
+def _draw_bar(value: float, unit: float, before: int) -> Text:
     """Return one bar behind the room that is left of 0."""
     letters, half = divmod(round(abs(value) * unit), 2)
-    full, stub = ("█", "▌▐") if blocks else ("#", "--")
     shade = palette.RAISES if value > 0.0 else palette.LOWERS
     if value < 0.0:
-        drawn = stub[1] * half + full * letters
-        return Text(drawn.rjust(before), style=shade.light)
-    return Text(" " * before + full * letters + stub[0] * half, style=shade.light)
+        return Text(("▐" * half + "█" * letters).rjust(before), style=shade.light)
+    return Text(" " * before + "█" * letters + "▌" * half, style=shade.light)

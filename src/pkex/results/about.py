@@ -38,6 +38,8 @@ class About:
     kernels : tuple of Kernel, or None
         The different kernels of the model, most often one; None where they are not known. A custom
         kernel comes back from a file as its description, which prints and cannot be evaluated.
+    kernel : Kernel or None
+        The kernel of the model; None where it is not known, or where there are several.
     index : str
         Which values these are: "SV" for Shapley's, "BV" for Banzhaf's, "IG" for integrated
         gradients, or the name of another semivalue.
@@ -107,7 +109,7 @@ class About:
 
     @property
     def kernel(self) -> Kernel | None:
-        """The kernel; None where it is not known, or where there are several."""
+        """The only one of `kernels`."""
         known = self.kernels or ()
         return known[0] if len(known) == 1 else None
 

@@ -31,7 +31,9 @@ class AboutAttributes:
     column_names = AboutField[tuple[str, ...]]()
     feature_groups = AboutField[Players]()
     removal = AboutField[Any]()
+    background_info = AboutField[str | None]()
     kernels = AboutField[tuple[Kernel, ...] | None]()
+    kernel = AboutField[Kernel | None]()
     index = AboutField[str]()
     quantity = AboutField[str | None]()
     classes = AboutField[tuple[str, ...] | None]()
@@ -41,24 +43,6 @@ class AboutAttributes:
     conditional_model = AboutField[Any]()
     blocks = AboutField[tuple[tuple[str, ...], ...] | None]()
     hierarchy = AboutField[Any]()
-
-    @property
-    def background_info(self) -> str | None:
-        """What a removed feature is replaced by, in words; None where it is not known.
-
-        See Also
-        --------
-        pkex.Explainer : Takes the background.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
-        >>> explanation.background_info
-        '2 points, features treated as independent'
-        """
-        return self.about.background_info
 
     @property
     def efficient(self) -> bool:
@@ -77,24 +61,6 @@ class AboutAttributes:
         True
         """
         return self.about.efficient
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The kernel of the model; None where it is not known, or where there are several.
-
-        See Also
-        --------
-        pkex.kernels.RBF : A kernel.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
-        >>> explanation.kernel
-        RBF(length_scale=1.0)
-        """
-        return self.about.kernel
 
     @property
     def notes(self) -> list[str]:
@@ -144,16 +110,14 @@ class ArrayResult(AboutAttributes):
         key = (type(self), fields[self.FIRST].shape, self._other_sizes())
         for name, shape in self.about.shapes.get(key) or self._derive_shapes(key):
             array = fields[name]
-            if array is not None and getattr(array, "shape", None) != shape:
-                self._check_shape(name, array, shape)
-
-    def _check_shape(self, name: str, array: Any, shape: tuple[int, ...]) -> None:
-        """Refuse an array of another shape; one that is computed later is not known yet."""
-        if not callable(array) and not (np.isscalar(array) and shape == ()):
-            raise ValueError(
-                f"{name} must have shape {shape}, for its axes {', '.join(self.AXES[name])}; got "
-                f"{getattr(array, 'shape', type(array).__name__)}."
-            )
+            if array is None or getattr(array, "shape", None) == shape:
+                continue
+            if not callable(array) and not (np.isscalar(array) and shape == ()):
+                # one that is computed later has no shape yet
+                raise ValueError(
+                    f"{name} must have shape {shape}, for its axes {', '.join(self.AXES[name])}; "
+                    f"got {getattr(array, 'shape', type(array).__name__)}."
+                )
 
     def _derive_shapes(self, key: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Return the shapes that arrays must have; kept, as a row takes little longer."""
@@ -192,8 +156,18 @@ class ArrayResult(AboutAttributes):
         """Return the lengths of axes that neither the first array nor `about` has."""
         return ()
 
-    def __getitem__(self, key: Any) -> Any:
-        """Select by name and position, in the order of `SELECTED`.
+    def __getitem__(self, key: Any) -> Self:
+        """Select by name and position: ``explanation[rows, features, outputs]``.
+
+        The class says which axes there are. Rows are chosen by number, features and outputs by name
+        or number, and each by a slice, a list or a boolean mask, too; what is left out is kept
+        whole, and ``...`` stands for what is left out before the end, as in
+        ``explanation[..., "a vs b"]``.
+
+        The result is of the same class. Its rows and features stay axes even when one is chosen, so
+        ``explanation[0]`` has values of shape (1, n_features); a single output does not, so
+        ``explanation[..., "a vs b"]`` has values of shape (n_rows, n_features). `data` is cut to
+        the columns of the chosen features, while `predictions` stay those of the model.
 
         Raises
         ------
@@ -202,9 +176,6 @@ class ArrayResult(AboutAttributes):
         IndexError
             For a number out of range and whatever else cannot be chosen.
         """
-        return self._select(key)
-
-    def _select(self, key: Any) -> Self:
         sizes = self._sizes()
         names = {"feature": self.feature_names, "output": self.output_names}
         axes = [Axis(axis, sizes[axis], names.get(axis)) for axis in self.SELECTED if axis in sizes]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pkex._util.validation import brief
 from pkex.games.rules import Rule
 from pkex.kernels.data import from_data
-from pkex.output import frames, html, text
+from pkex.output import frames, html
 from pkex.output.files import codec, header
 from pkex.output.files.header import as_number, each, one_of, optional, with_default
 from pkex.output.plots.accessors import AttributionPlots
@@ -168,6 +168,10 @@ class Attribution(Recomputed):
     changed by itself contributes as well. In rare cases its contribution is small or negative,
     because the others separate the samples better without it.
 
+    A file that `save` writes holds the values, the permutations and how they were computed, but not
+    the samples. What is computed when first asked for, as `univariate` without permutations, is in
+    it if it was asked for before.
+
     Examples
     --------
     >>> import numpy as np, pkex
@@ -183,6 +187,19 @@ class Attribution(Recomputed):
       x1      +0.08292          0.01     +0.1231         0.005
       x0      -0.00132          0.57     -0.0022          0.55
       p-values of features adjusted for 2 features
+
+    A file does not hold the samples:
+
+    >>> import os, tempfile
+    >>> attribution = pkex.mmd(np.eye(4), 1.0 - np.eye(4), n_permutations=19, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     attribution.save(os.path.join(folder, "attribution.npz"))
+    ...     again = pkex.Attribution.load(os.path.join(folder, "attribution.npz"))
+    >>> repr(again) == repr(attribution)
+    True
+    >>> again.value([0])
+    Traceback (most recent call last):
+    ValueError: this attribution was loaded from a file, which does not store the samples, ...
     """
 
     AXES: ClassVar = {
@@ -192,10 +209,7 @@ class Attribution(Recomputed):
         **dict.fromkeys(("member_values", "member_rounding"), ("member",)),
         "member_null_values": ("permutation", "member"),
     }
-    VIEWS: ClassVar = (
-        lambda self: view.attribution(self, text.LINES),
-        lambda self: view.attribution(self, html.LINES),
-    )
+    VIEWS: ClassVar = (view.attribution, lambda self: view.attribution(self, html.LINES))
     _FRAME: ClassVar = frames.attribution
     plot = PlotField(AttributionPlots)
     CODEC: ClassVar = _CODEC
@@ -368,37 +382,6 @@ class Attribution(Recomputed):
         """
         options = {"sample_names": sample_names, "alpha": alpha, "interactions": interactions}
         self._write_report(path, title=title, details=details, **options)
-
-    def save(self, path: PathLike) -> None:
-        """Write the attribution to a file, which `load` reads; as `Explanation.save` does.
-
-        The file holds the values, the permutations and how they were computed, but not the samples.
-        What is computed when first asked for, as `univariate` without permutations, is in it if it
-        was asked for before.
-
-        Parameters
-        ----------
-        path : str or path
-            Name of the file; an existing one is replaced.
-
-        See Also
-        --------
-        pkex.Attribution.load : Reads the file.
-
-        Examples
-        --------
-        >>> import os, tempfile, numpy as np, pkex
-        >>> attribution = pkex.mmd(np.eye(4), 1.0 - np.eye(4), n_permutations=19, random_state=0)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     attribution.save(os.path.join(folder, "attribution.npz"))
-        ...     again = pkex.Attribution.load(os.path.join(folder, "attribution.npz"))
-        >>> repr(again) == repr(attribution)
-        True
-        >>> again.value([0])
-        Traceback (most recent call last):
-        ValueError: this attribution was loaded from a file, which does not store the samples, ...
-        """
-        super().save(path)
 
 
 def describe_removal(removal: str, two_samples: bool, blocks: bool) -> str:

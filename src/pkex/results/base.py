@@ -318,7 +318,8 @@ class Result(ArrayResult):
         names = {field.name for field in fields(About)} & values.keys()
         about = About(**{name: values.pop(name) for name in names})
         result = cls(about=about, **values)
-        result._check_sums()
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            result._check_sums()
         return result
 
     def _check_sums(self) -> None:
@@ -411,9 +412,8 @@ def check_sums(
     `sizes` are the sums of the absolute values. Each of the additions, here and when the
     predictions were computed, rounds once.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = np.abs(totals - predictions)
-        allowed = (residual if math.isfinite(residual) else 0.0) + 2.0 * count * _EPS * sizes
+    gap = np.abs(totals - predictions)
+    allowed = (residual if math.isfinite(residual) else 0.0) + 2.0 * count * _EPS * sizes
     right = np.isfinite(gap) & (gap <= allowed)
     if not right.all():
         row = int(np.argwhere(~right)[0][0])

@@ -138,7 +138,8 @@ class Effects(Result):
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
         return (("background_row", len(self.weights)),)
 
-    def _select(self, key: Any) -> Self:
+    def __getitem__(self, key: Any) -> Self:
+        """Select effects, by name or number."""
         axis = Axis("effect", len(self), tuple(effect_names(self)))
         [places] = select(key, [axis])
         if not len(places):

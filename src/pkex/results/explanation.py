@@ -150,27 +150,6 @@ class Explanation(GroupValues):
             object.__setattr__(self, "predictions", total)
         super().__post_init__()
 
-    def __getitem__(self, key: Any) -> Explanation:
-        """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
-
-        Rows are chosen by number, features and outputs by name or number, and each by a slice, a
-        list or a boolean mask, too; what is left out is kept whole, and ``...`` stands for what is
-        left out before the end, as in ``explanation[..., "a vs b"]``.
-
-        The result is an `Explanation`. Its rows and features stay axes even when one is chosen, so
-        ``explanation[0]`` has values of shape (1, n_features); a single output does not, so
-        ``explanation[..., "a vs b"]`` has values of shape (n_rows, n_features). `data` is cut to
-        the columns of the chosen features, while `predictions` stay those of the model.
-
-        Raises
-        ------
-        KeyError
-            For a name that is not there; the message has those that are.
-        IndexError
-            For a number out of range and whatever else cannot be chosen.
-        """
-        return self._select(key)
-
     def importance(self) -> Importance:
         """Return the mean absolute value of each feature over the rows, with standard errors.
 
@@ -275,7 +254,7 @@ class Explanation(GroupValues):
 
             explanation.to_shapiq(0).plot_force()
         """
-        return interop.to_shapiq(self.select_output(output, "to_shapiq"), row)
+        return interop.to_shapiq(self, row, output)
 
     def report(
         self,
@@ -386,9 +365,8 @@ class Explanation(GroupValues):
             raise ValueError("it does not say how features are removed")
         if self.complete and self.efficient:
             values, base = self.values, self.base_values
-            with np.errstate(over="ignore", invalid="ignore"):
-                totals = base + values.sum(axis=1)
-                sizes = np.abs(base) + np.abs(values).sum(axis=1)
+            totals = base + values.sum(axis=1)
+            sizes = np.abs(base) + np.abs(values).sum(axis=1)
             check_sums(totals, sizes, values.shape[1] + 2, self.predictions, self.additivity_error)
 
     def __getstate__(self) -> dict[str, Any]:

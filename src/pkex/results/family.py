@@ -14,13 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.p_values import (
-    FamilyTest,
-    combine_p,
-    family_test,
-    permutation_p,
-    tie_tolerance,
-)
+from pkex._util.p_values import FamilyTest, combine_p, family_test, permutation_p, tie_tolerance
 from pkex._util.types import Floats, Indices
 from pkex.kernels.algebra import Kernel
 from pkex.results.base import Result

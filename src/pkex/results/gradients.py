@@ -105,7 +105,3 @@ class Gradients(Result):
         """
         sizes = np.abs(self.values).sum(axis=0)
         return np.argsort(-sizes.reshape(len(sizes), -1).sum(axis=1), kind="stable")
-
-    def __getitem__(self, key: Any) -> Gradients:
-        """Select rows, columns and outputs: ``gradients[rows, columns, outputs]``."""
-        return self._select(key)

@@ -17,19 +17,12 @@ from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
 from pkex.output import frames, html, text
 from pkex.output.files import codec, header
-from pkex.output.interop import interactions_to_shapiq
+from pkex.output.interop import to_shapiq
 from pkex.output.plots.accessors import InteractionPlots
 from pkex.output.view import features
 from pkex.results.base import RowResult, check_sums
 from pkex.results.fields import PlotField
-from pkex.results.subsets import (
-    ByOrder,
-    Interaction,
-    Subset,
-    find_place,
-    group_by_size,
-    list_subsets,
-)
+from pkex.results.subsets import ByOrder, Interaction, Subset, find_place, list_subsets
 
 if TYPE_CHECKING:
     from pkex.results.totals import PairTotals
@@ -182,13 +175,10 @@ class Interactions(RowResult):
         (2, 2)
         """
         if self.pairs is None:
-            raise ValueError(
-                "only chosen subsets were computed, so there is no table of all pairs; leave out "
-                "subsets= to compute it."
-            )
+            raise ValueError("only chosen subsets were computed; leave out subsets= for all pairs.")
         return np.asarray(np.abs(self.pairs).mean(axis=0))
 
-    def __getitem__(self, key: Any) -> Floats:
+    def __getitem__(self, key: Any) -> Floats:  # type: ignore[override]  # not a selection
         """Return the values of a subset for all rows: ``interactions["bmi", "s5"]``."""
         parts = key if isinstance(key, tuple | list) else (key,)
         subset = parse_subset(parts, self.feature_names)
@@ -291,7 +281,7 @@ class Interactions(RowResult):
 
             shapiq.network_plot(interaction_values=interactions.to_shapiq(0))
         """
-        return interactions_to_shapiq(self, row, output)
+        return to_shapiq(self, row, output)
 
     def name_of(self, subset: Subset) -> str:
         """Return what to call a subset, as in "bmi & s5".
@@ -342,15 +332,9 @@ class Interactions(RowResult):
         (1, 1, 1)
         """
         n_outputs = self._sizes().get("output", 1)
-        groups = []
-        if self.subsets is not None and self.values is not None:
-            groups = group_by_size(self.subsets, self.values)
-        for size, array in enumerate((self.main, self.pairs, self.triples), 1):
-            if array is not None:
-                groups.append(list_subsets(array, size, len(self.feature_names)))
         return [
             (size, subsets.__getitem__, values.reshape(len(self), len(subsets), n_outputs))
-            for size, subsets, values in groups
+            for size, subsets, values in list_subsets(self)
             if order is None or order == size
         ]
 

@@ -308,8 +308,6 @@ class Recomputed(Tested):
     def _numbers(self, subset: Iterable[str | int]) -> list[int]:
         if isinstance(subset, str) or not isinstance(subset, Iterable):
             raise TypeError(f"a subset is a list of features, e.g. [0, 2]; got {brief(subset)}.")
-        chosen = list(subset)
-        if not chosen:
-            return []
-        [places] = select(chosen, [Axis("feature", len(self.feature_groups), self.feature_names)])
+        features = Axis("feature", len(self.feature_groups), self.feature_names)
+        [places] = select(list(subset), [features])
         return sorted(set(places.tolist()))

@@ -122,13 +122,6 @@ class SparseExplanation(RowResult):
     texts: tuple[str, ...] | None = None
     spans: Analyzed | Located | None = None
 
-    def __getitem__(self, key: Any) -> SparseExplanation:
-        """Select rows, and outputs where there are several: ``explanation[rows, outputs]``.
-
-        Rows stay an axis even when one is chosen; a single output does not.
-        """
-        return self._select(key)
-
     def _take_arrays(self, positions: Mapping[str, Indices]) -> dict[str, Any]:
         outputs, _ = self.with_output_axis
         rows = positions.get("row", np.arange(len(self)))

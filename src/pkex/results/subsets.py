@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pkex._util.types import Floats
 
-__all__ = ["ByOrder", "Interaction", "Subset", "find_place", "group_by_size", "list_subsets"]
+__all__ = ["ByOrder", "Interaction", "Subset", "find_place", "list_subsets"]
 
 Subset = tuple[int, ...]
 Group = tuple[int, list[Subset], Floats]
@@ -46,19 +46,17 @@ class Interaction(NamedTuple):
     size: float
 
 
-def group_by_size(subsets: Sequence[Subset], values: Floats) -> list[Group]:
-    """Return chosen subsets of each size and their values, smaller ones first."""
-    groups = []
-    for size in sorted({len(subset) for subset in subsets}):
-        places = [place for place, subset in enumerate(subsets) if len(subset) == size]
-        groups.append((size, [subsets[place] for place in places], values[:, places]))
+def list_subsets(result: Any) -> list[Group]:
+    """Return size, subsets and values of each size that interactions have, smaller ones first."""
+    groups, n_features = [], len(result.feature_names)
+    for size in sorted({len(subset) for subset in result.subsets or ()}):  # chosen ones
+        places = [i for i, subset in enumerate(result.subsets) if len(subset) == size]
+        groups.append((size, [result.subsets[i] for i in places], result.values[:, places]))
+    for size, array in enumerate((result.main, result.pairs, result.triples), 1):
+        if array is not None:
+            values = array[:, *np.triu_indices(n_features, 1)] if size == 2 else array
+            groups.append((size, list(combinations(range(n_features), size)), values))
     return groups
-
-
-def list_subsets(array: Floats, size: int, n_features: int) -> Group:
-    """Return all subsets of a size, and their values from the array of that size."""
-    values = array[:, *np.triu_indices(n_features, 1)] if size == 2 else array
-    return size, list(combinations(range(n_features), size)), values
 
 
 def find_place(subset: Subset, n: int) -> Subset:

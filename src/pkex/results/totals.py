@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.models.classes import largest_output_class
+from pkex.models.classes import count_disagreements
 from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
     from pkex.results.interactions import Interactions
 
-__all__ = ["PairTotals", "Totals", "class_counts", "count_apart"]
+__all__ = ["PairTotals", "Totals", "class_counts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Totals:
             explanation.importance(),
             None if error is None else float(error.max(initial=0.0)),
             class_counts(explanation),
-            count_apart(explanation),
+            count_disagreements(explanation),
         )
 
 
@@ -108,9 +108,3 @@ def class_counts(explanation: Explanation) -> dict[str, int] | None:
     predicted = [str(label) for label in explanation.predicted_class]
     labels = dict.fromkeys((*(explanation.classes or ()), *predicted))
     return {label: predicted.count(label) for label in labels}
-
-
-def count_apart(explanation: Explanation) -> int:
-    """Return how many rows have their largest output in another class than the predicted one."""
-    other = largest_output_class(explanation)
-    return 0 if other is None else sum(most is not None for most in other)

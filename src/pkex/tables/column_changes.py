@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_cell, format_number, is_missing
-from pkex._util.days import day_text
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
+from pkex.tables.dates import day_text
 from pkex.tables.differences import adjust_size, outside_size, share_size, superiority
 
 __all__ = [

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from pkex._util.validation import first_rounded
 from pkex.tables.files import (
     INTEGER,
     Dialect,
@@ -32,6 +31,7 @@ from pkex.tables.files import (
     refuse_twice,
     without_unnamed,
 )
+from pkex.tables.kinds import first_rounded
 from pkex.tables.quotes import LineBreaks, Lines, find_line_breaks, refuse_unclosed
 
 __all__ = ["CsvBlocks"]

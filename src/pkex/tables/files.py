@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.validation import first_rounded
 from pkex._util.words import join_names
-from pkex.tables.kinds import Kind, is_arrow_text, kind_of_arrow
+from pkex.tables.kinds import Kind, first_rounded, is_arrow_text, kind_of_arrow
 from pkex.tables.quotes import LineBreaks, Lines, find_line_breaks, refuse_unclosed
 
 __all__ = [

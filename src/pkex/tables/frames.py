@@ -19,12 +19,11 @@ from pkex._util.validation import (
     brief,
     column_names,
     default_names,
-    first_rounded,
     refuse_dask,
     refuse_masked,
 )
 from pkex.tables.dates import as_days, days_of_array, is_dates
-from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
+from pkex.tables.kinds import Kind, first_rounded, kind_of_cells, kind_of_series
 
 __all__ = [
     "Table",

@@ -44,13 +44,10 @@ def write_arrays(file: BinaryIO, arrays: Arrays) -> None:
 
     `savez` of NumPy 2.0 leaves it open, and Python complains when it is thrown away.
     """
-    archive = zipfile.ZipFile(file, "w")
-    try:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
-    finally:
-        archive.close()
 
 
 def _array(content: bytes, limit: int) -> NDArray[Any]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_number
-from pkex._util.days import day_text
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
 from pkex._util.words import pluralise
@@ -19,8 +18,9 @@ from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import WIDE, entry, of_all, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import as_numbers
-from pkex.output.spread import error_words
+from pkex.output.spread import importance_words
 from pkex.output.text import value_name
+from pkex.tables.dates import day_text
 
 __all__ = ["CohortsDisplay", "cohorts_of"]
 
@@ -71,7 +71,7 @@ class CohortsDisplay(ExplanationDisplay):
             canvas.bars(places, values, 0.9 * height, **style)
             if not np.isnan(errors).any():
                 canvas.whiskers(values, places, errors)
-                note = f"\nwhiskers: {error_words('the rows of each cohort', importance.has_std)}"
+                note = f"\nwhiskers: {importance_words(importance, 'the rows of each cohort')}"
         label = of_all(f"mean |{value_name(one)}|", len(order), len(one.feature_names))
         canvas.ax.set_xlabel(label + note)
         canvas.ax.set_xlim(left=0.0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.days import day_text
 from pkex._util.extras import import_optional
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
@@ -21,6 +20,7 @@ from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, sh
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
 from pkex.output.text import leaves_out, most_important, name_rest, value_name
+from pkex.tables.dates import day_text
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation

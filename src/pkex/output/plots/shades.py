@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing, is_number
-from pkex._util.days import days
 from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.plots.theme import Theme
+from pkex.tables.dates import days_of_cells
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -81,7 +81,7 @@ def as_numbers(cells: NDArray[Any]) -> tuple[Floats | None, bool]:
     >>> as_numbers(np.array([1, None], dtype=object))
     (array([ 1., nan]), False)
     """
-    dates = days(cells)
+    dates = days_of_cells(cells)
     if dates is not None:
         return dates, True
     if not all(is_number(cell) or is_missing(cell) for cell in cells):

@@ -9,7 +9,7 @@ import numpy as np
 from pkex._util.p_values import needed_permutations, smallest_adjusted_p_value
 from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
-from pkex.output.text import align_numbers
+from pkex.output.text import LINES, align_numbers
 from pkex.output.view import Column, TableView, View, more, number_column, title_of
 from pkex.output.view.changes import describe_changes, differing_columns
 
@@ -67,7 +67,7 @@ _DILUTED = (
 )
 
 
-def attribution(result: Attribution, count: int) -> View:
+def attribution(result: Attribution, count: int = LINES) -> View:
     """Return the verdict, the background, the largest contributions and remarks."""
     n_features = len(result.feature_groups)
     error = "" if result.standard_error is None else f" ± {result.standard_error:.2g}"

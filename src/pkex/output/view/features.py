@@ -18,7 +18,7 @@ from pkex.output.spread import (
     interval_words,
     outside_words,
 )
-from pkex.output.text import value_name
+from pkex.output.text import most_important, value_name
 from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ __all__ = [
     "sensitivity_tables",
 ]
 
+_INDICES = {"first_order": "first-order", "shapley": "Shapley", "total_order": "total-order"}
+
 
 def importance(result: Importance, count: int | None = None) -> View:
     """Return the means with their standard errors; of the first outputs."""
@@ -44,9 +46,9 @@ def importance(result: Importance, count: int | None = None) -> View:
     tables = importance_tables(result, result.output_names if several else (), count)
     hidden = len(result.output_names) - OUTPUTS if several else 0
     outputs = [more(hidden, "output", "to_frame()")] if hidden > 0 else []
-    over_rows = f"{mean_size(result)} over rows"
+    what = result.meaning or f"{mean_size(result)} over rows"
     return View(
-        title_of("Importance", pluralise(n_features, "feature"), result.meaning or over_rows),
+        title_of("Importance", pluralise(n_features, "feature"), what),
         tables=tables,
         more=more(n_features - len(tables[0].names), where="to_frame()"),
         remarks=[*outputs, *importance_notes(result)],
@@ -94,10 +96,8 @@ def _columns_of_draws(result: Importance, order: Indices, k: int) -> list[Column
 def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -> View:
     """Return the indices, a table for each output."""
     several, n_inputs = result.shapley.ndim == 2, len(result.feature_groups)
-    facts = f"{len(result.output_names)} outputs"
-    if not several:
-        facts = f"variance {float(result.variance):.4g}"
     outputs = result.output_names if several else ("",)
+    facts = f"{len(outputs)} outputs" if several else f"variance {float(result.variance):.4g}"
     tables = sensitivity_tables(result, outputs, count)
     hidden = more(n_inputs - count, where="to_frame()")
     if n_outputs is not None and (hidden or len(tables) > n_outputs):
@@ -117,32 +117,25 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
 def sensitivity_tables(result: Sensitivity, outputs: Sequence[str], count: int) -> list[TableView]:
     """Return the indices of each output, whose title is its name and variance."""
     order = result.ranking[:count]
-    kinds = ("first_order", "shapley", "total_order")
-    parts = [getattr(result, kind).reshape(len(result.feature_names), -1)[order] for kind in kinds]
-    spreads = [_intervals(result, kind, order) for kind in kinds]
     shown, variances = [result.feature_names[i] for i in order], np.reshape(result.variance, -1)
     tables = []
     for k, output in enumerate(outputs):
-        named = zip(("first-order", "Shapley", "total-order"), parts, spreads, strict=True)
-        columns = [
-            number_column(title, part[:, k], ".4f", 1.0, spread[k] if spread else ())
-            for title, part, spread in named
-        ]
+        columns = []
+        for kind, title in _INDICES.items():
+            numbers = getattr(result, kind).reshape(len(result.feature_names), -1)[order, k]
+            spreads = _intervals(result, kind, order, k)
+            columns.append(number_column(title, numbers, ".4f", 1.0, spreads))
         title = f"{output}: variance {float(variances[k]):.4g}" if output else ""
         tables.append(TableView("input", shown, columns, title, output))
     return tables
 
 
-def _intervals(result: Sensitivity, kind: str, order: Indices) -> list[list[str]]:
-    """Return the intervals of an index as text, for each output; none without enough draws."""
+def _intervals(result: Sensitivity, kind: str, order: Indices, k: int) -> list[str]:
+    """Return the intervals of an index for one output as text; none without enough draws."""
     if not has_intervals(result.shapley_draws):
         return []
-    ends = [end.reshape(len(end), -1)[order].T for end in result.interval(kind, LEVEL)]
-    outputs = zip(*ends, strict=True)
-    return [
-        [f"[{low:.3f}, {high:.3f}]" for low, high in zip(*output, strict=True)]
-        for output in outputs
-    ]
+    ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(kind, LEVEL)]
+    return [f"[{low:.3f}, {high:.3f}]" for low, high in zip(*ends, strict=True)]
 
 
 def sensitivity_remarks(result: Sensitivity) -> list[str]:
@@ -158,9 +151,8 @@ def _words_on_draws(result: Sensitivity) -> list[str]:
     """Return why some indices lie outside of their intervals, where they do."""
     if result.shapley_draws is None:
         return []
-    kinds = ("first_order", "shapley", "total_order")
-    indices = np.stack([getattr(result, kind) for kind in kinds])
-    return outside_words(indices, np.stack([result.draws[kind] for kind in kinds], axis=1))
+    indices = np.stack([getattr(result, kind) for kind in _INDICES])
+    return outside_words(indices, np.stack([result.draws[kind] for kind in _INDICES], axis=1))
 
 
 def interactions(result: Interactions, count: int, where: str = "") -> View:
@@ -228,5 +220,5 @@ def largest_pairs(sizes: Floats, count: int | None = None) -> list[tuple[int, in
     [(0, 2), (0, 1)]
     """
     first, second = np.triu_indices(len(sizes), 1)
-    order = np.argsort(-sizes[first, second], kind="stable")[:count]
+    order = most_important(sizes[first, second], count)
     return list(zip(first[order].tolist(), second[order].tolist(), strict=True))

@@ -7,7 +7,6 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from pkex._util.cells import others_name
 from pkex._util.types import Floats
 from pkex._util.words import NOISE, pluralise
-from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
+from pkex.models import classes
 from pkex.output.spread import POSTERIOR, describe_error
 from pkex.output.text import cut, feature_text, leaves_out, most_important, value_name
 from pkex.output.view import Chip, Column, TableView, View, more, title_of
@@ -38,25 +37,23 @@ def row_sums(explanation: Any) -> View:
 
     The first rows where they are sparse.
     """
-    predictions = _with_outputs(explanation.predictions)
-    places, other = list(np.ndindex(predictions.shape)), largest_output_class(explanation)
+    places = list(np.ndindex(_with_outputs(explanation.predictions).shape))
     hidden = len(places) - _SUMS
     if hidden > 0 and not _is_sparse(explanation):
-        count = 0 if other is None else sum(largest is not None for largest in other)
-        remarks = [describe_disagreement(count, len(explanation))] if count else []
+        count = classes.count_disagreements(explanation)
+        remarks = [classes.describe_disagreement(count, len(explanation))] if count else []
     else:
-        base = _with_outputs(explanation.base_values)
-        sums = (_sum(explanation, place, base, predictions, other) for place in places[:_SUMS])
-        remarks = [*chain.from_iterable(sums), *filter(None, [more(hidden)])]
+        other = classes.largest_output_class(explanation)
+        remarks = [line for place in places[:_SUMS] for line in _sum(explanation, place, other)]
+        remarks += filter(None, [more(hidden)])
     return _view(explanation, remarks=remarks)
 
 
-def _sum(
-    explanation: Any, place: Place, bases: Floats, predictions: Floats, other: NDArray[Any] | None
-) -> list[str]:
+def _sum(explanation: Any, place: Place, other: NDArray[Any] | None) -> list[str]:
     """Return a row as a sum of its largest values, below its class where outputs are several."""
-    (row, output), several = place, predictions.shape[1] > 1
-    base, prediction = float(bases[place]), float(predictions[place])
+    (row, output), several = place, explanation.predictions.ndim > 1
+    both = (explanation.base_values, explanation.predictions)
+    base, prediction = (float(_with_outputs(part)[place]) for part in both)
     title, predicted = f"row {explanation.row_names[row]}", ""
     if explanation.predicted_class is not None:
         labels = (f"predicted {explanation.predicted_class[row]}", _largest_output(other, row))
@@ -88,7 +85,7 @@ def row_table(explanation: Any) -> View:
     if texts:
         columns.append(Column("text", [cut(texts[row], _LETTERS) for row, _ in places]))
     if explanation.predicted_class is not None:
-        other = largest_output_class(explanation)
+        other = classes.largest_output_class(explanation)
         labels = [str(explanation.predicted_class[row]) for row, _ in places]
         largest = [_largest_output(other, row) for row, _ in places]
         columns.append(Column("predicted", labels, notes=largest))
@@ -160,16 +157,15 @@ def _view(explanation: Any, **shown: Any) -> View:
     if _is_sparse(explanation):
         values = explanation.with_output_axis[0][0]
         stored = f"{values.nnz / max(1, len(explanation)):.1f} stored per row"
-    error = None if explanation.error_bound is None else explanation.error_bound.max(initial=0.0)
     headline = title_of(
         type(explanation).__name__,
         " x ".join(map(pluralise, sizes, ("sample", "feature", "output"))),
         stored,
         "" if explanation.index == "SV" else f"{value_name(explanation)}s",
         explanation.removal,
-        describe_error(explanation, error),
+        describe_error(explanation, explanation.error_bound),
     )
-    what = describe_output(explanation)
+    what = classes.describe_output(explanation)
     return View(headline, [] if what is None else [what], explanation_notes(explanation), **shown)
 
 

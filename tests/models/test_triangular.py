@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
 
-from pkex._util.triangular import _integers_of, solve_lower
+from pkex.models.triangular import _integers_of, solve_lower
 
 RANDOM = np.random.default_rng(0)
 
