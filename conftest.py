@@ -52,7 +52,7 @@ if find_spec("nbconvert") is None:  # see `make notebook`
 
 @pytest.fixture(autouse=True)
 def _no_figure_stays_open():
-    """Close what an example drew: matplotlib warns of more than twenty."""
+    """Close what a test or an example drew: matplotlib warns of more than twenty."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
