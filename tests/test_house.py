@@ -64,6 +64,12 @@ def test_an_import_against_the_direction_is_noticed():
     assert against(graph, known) == {("kernels", "cli"): {"kernels.radial"}}
 
 
+def test_results_and_output_know_no_reader():
+    graph = HOUSE["imports"]()
+    users = {module for module, targets in graph.items() if any("readers" in t for t in targets)}
+    assert not {module for module in users if module.split(".")[1] in ("results", "output")}
+
+
 def test_imports_of_functions_count_and_those_of_types_do_not():
     graph = HOUSE["imports"]()
     assert "pkex.explain.interactions" in graph["pkex.explain.questions"]  # inside a method
