@@ -7,6 +7,7 @@ tables and readers, and `_util` last. A module imports from its own line or from
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from collections import defaultdict
 from pathlib import Path
@@ -76,6 +77,31 @@ def test_imports_of_functions_count_and_those_of_types_do_not():
     assert "pkex.results.interactions" not in graph["pkex.explain.questions"]  # of types alone
     assert "pkex.output.html" in graph["pkex.explain.explainer"]  # from pkex.output import html
     assert "pkex.readers" in graph["pkex.explain.fitted"]
+
+
+def reductions():
+    """Return the public classes of the library that have `tasks`, but for those to derive from."""
+    nodes = {
+        node.name: node
+        for path in HOUSE["modules"]().values()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    bases = {name: {ast.unparse(base) for base in node.bases} for name, node in nodes.items()}
+    own = {
+        n for n, node in nodes.items() if any(getattr(m, "name", 0) == "tasks" for m in node.body)
+    }
+    some = own - {"Reduction"}
+    while new := {name for name in bases if bases[name] & some} - some:
+        some |= new
+    return {name for name in some if name[0] != "_" and "ABC" not in bases[name]}
+
+
+def test_the_page_names_all_reductions():
+    page = Path(__file__).parents[1].joinpath("docs", "architecture.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith("| `Reduction` |")]
+    named = {name for name in re.findall(r"`(\w+)`", row) if name != "Reduction"}
+    assert named == reductions()
 
 
 def test_lines_of_code_are_without_docstrings_comments_and_blanks():
