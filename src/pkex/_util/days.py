@@ -6,14 +6,12 @@ from datetime import date, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing
-from pkex._util.types import Floats
+from pkex._util.types import Cells, Floats
 
 __all__ = ["day_text", "days"]
 
-Cells = NDArray[Any]
 
 _EPOCH = np.datetime64("1970-01-01")  # times are taken as they are written, of whatever zone
 
