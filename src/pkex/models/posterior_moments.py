@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import show_progress
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, diagonal_factors
@@ -38,7 +39,6 @@ __all__ = [
     "subtract_explained",
 ]
 
-UNIT = 2.0**-53
 _PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 _WORK = 2**19  # such values, with each background row, that make a block: about a millisecond
 _ROWS = 4  # of a block at least, as they are solved together
