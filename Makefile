@@ -56,7 +56,7 @@ coverage: $(VENV)/.dev
 
 # A wheel, in a new environment, from the command line.
 e2e: $(VENV)/.test
-	$(BIN)/python -m pytest -n 0 -m e2e tests/test_e2e.py
+	$(BIN)/python -m pytest -n 0 -m e2e tests
 
 # Reports and the documentation in headless Chromium, which is installed where there is none.
 browser: $(VENV)/.browser
@@ -66,7 +66,7 @@ browser: $(VENV)/.browser
 
 # Notebooks, run by nbconvert: every table and every picture of a result.
 notebook: $(VENV)/.notebook
-	$(BIN)/python -m pytest -n 0 -m notebook tests/test_notebook_run.py tests/output/test_plot_order.py
+	$(BIN)/python -m pytest -n 0 -m notebook tests
 
 # What the documentation shows together with another library, which is kept apart.
 recipes: $(VENV)/.test build/recipes/.installed
@@ -85,9 +85,7 @@ lowest: $(LOWEST)/.installed
 
 # Models of GPyTorch, BoTorch, BayBE, Ax and other optimisers, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning \
-	  tests/readers/test_torch.py tests/readers/test_torch_posteriors.py tests/readers/test_torch_compare.py \
-	  tests/readers/test_optimisers.py tests/readers/test_search_spaces.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/readers
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/guide/bayesian_optimisation.md \
 	  docs/howto/optimisers.md
 
@@ -210,7 +208,7 @@ $(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
 	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
 	$(TORCH)/bin/python scripts/install_torch.py
 	$(TORCH)/bin/python -m pip install --quiet $(HERE) --config-settings=build-dir=$(TORCH)/cmake \
-	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist scikit-optimize bayesian-optimization
+	  --editable ".[gpytorch,shap]" pandas polars pytest pytest-xdist skops scikit-optimize bayesian-optimization
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

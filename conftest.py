@@ -1,6 +1,6 @@
-"""Leave out doctests of the native kernel where it was not compiled, and tests that have a target
-of their own where what they need is not installed; tell what failed in helpers; give each test the
-random numbers it would get alone.
+"""Leave out examples of the native kernel where it was not compiled, and those of readers, pages
+and helpers that import what is not installed; tell what failed in helpers; give each test the
+random numbers it would get alone. Tests that need a package import it with `pytest.importorskip`.
 
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
@@ -20,39 +20,21 @@ try:
 except ImportError:
     collect_ignore_glob += ["src/pkex/games/native/*.py"]
 if find_spec("gpytorch") is None:  # see `make torch`
-    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch*.py"]
-    collect_ignore_glob += [
-        "tests/_support/torch_models/*.py",
-        "docs/guide/bayesian_optimisation.md",
-    ]
-if find_spec("optuna") is None or find_spec("pyHSICLasso") is None:  # not for lowest versions
-    collect_ignore_glob += ["tests/test_experiments*.py"]
+    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/_support/torch_models/*.py"]
+    collect_ignore_glob += ["docs/guide/bayesian_optimisation.md"]
 if find_spec("ax") is None or find_spec("baybe") is None:  # see `make torch`
     collect_ignore_glob += [
         "src/pkex/readers/ax.py",
         "tests/_support/search_space_models.py",
-        "tests/readers/test_search_spaces.py",
         "docs/howto/optimisers.md",
     ]
 if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
-    collect_ignore_glob += [
-        "tests/readers/test_optimisers.py",
-        "tests/_support/optimiser_models.py",
-    ]
-    collect_ignore_glob += ["docs/howto/optimisers.md"]
-if find_spec("playwright") is None:  # see `make browser`
-    collect_ignore_glob += [
-        "tests/output/test_accessibility.py",
-        "tests/output/test_report_browser.py",
-        "tests/output/test_report_legible.py",
-    ]
-if find_spec("nbconvert") is None:  # see `make notebook`
-    collect_ignore_glob += ["tests/test_notebook_run.py"]
+    collect_ignore_glob += ["tests/_support/optimiser_models.py", "docs/howto/optimisers.md"]
 
 
 @pytest.fixture(autouse=True)
 def _no_figure_stays_open():
-    """Close what an example drew: matplotlib warns of more than twenty."""
+    """Close what a test or an example drew: matplotlib warns of more than twenty."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

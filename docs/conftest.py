@@ -6,13 +6,11 @@ Readers that they register are gone after them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-from matplotlib import pyplot as plt
 
 from pkex import readers
 
@@ -25,10 +23,8 @@ if find_spec("skopt") is None or find_spec("bayes_opt") is None:
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
     warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, inside shap
     monkeypatch.setattr(readers, "_readers", dict(readers._readers))
-    yield
-    plt.close("all")

@@ -12,27 +12,36 @@ from pkex._util.files import write_atomically
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "dataflow.svg"
 
-WIDTH, HEIGHT = 880, 372
+WIDTH, HEIGHT = 940, 372
 INK, SOFT, LINE = "#22303c", "#5a6b78", "#8896a2"
 DATA, CODE, CORE = "#ffffff", "#e8f1f7", "#fdf1dc"
 
 # x, y, width, height, fill, title, lines below it
 BOXES = (
-    (12, 40, 146, 74, DATA, "fitted model", ("SVR, Gaussian process,", "pipeline, search")),
-    (12, 246, 146, 74, DATA, "one or two tables", ("arrays, pandas, polars",)),
-    (212, 40, 184, 74, CODE, "KernelExpansion", ("points, coefficients, kernel,", "offset, names")),
-    (212, 246, 184, 74, CODE, "pairs and weights", ("MMD: two samples", "HSIC: table and target")),
-    (436, 40, 194, 280, CORE, "engine", ()),
-    (676, 40, 188, 74, DATA, "Explanation", ("values, base values,", "error bound")),
-    (676, 246, 188, 74, DATA, "Attribution", ("contributions, p-values,", "error bound")),
+    (12, 40, 148, 74, DATA, "fitted model", ("SVM, Gaussian", "process, pipeline")),
+    (12, 143, 148, 74, DATA, "what to explain", ("background, removal,", "groups, hierarchy")),
+    (12, 246, 148, 74, DATA, "tables", ("one or two: arrays,", "pandas, polars")),
+    (220, 40, 172, 74, CODE, "KernelExpansion", ("points, coefficients,", "kernel, intercept")),
+    (220, 143, 172, 74, CODE, "Problem", ("a model, and what of it", "is explained and how")),
+    (220, 246, 172, 74, CODE, "pairs and weights", ("MMD: two samples", "HSIC: table and target")),
+    (452, 40, 194, 280, CORE, "engine (games/)", ()),
     (
-        676,
-        143,
-        188,
-        74,
-        CODE,
-        "where it goes",
-        ("shap, shapiq, pandas, npz,", "plots, report.html"),
+        *(706, 40, 222, 126, DATA, "result"),
+        (
+            "About: names, outputs, removal",
+            "arrays with named axes",
+            "facts of the call:",
+            "rules, error bound",
+        ),
+    ),
+    (
+        *(706, 194, 222, 126, CODE, "output"),
+        (
+            "view: text, HTML, terminal",
+            "plots and reports",
+            "files and data frames",
+            "shap and shapiq",
+        ),
     ),
 )
 STEPS = (
@@ -42,16 +51,16 @@ STEPS = (
     ("reduction", "by row, pair, permutation"),
     ("check", "values add up"),
 )
-# points of a line, and what stands above it
+# the ends of a line, and the package that takes its values along
 ARROWS = (
-    ([(158, 77), (212, 77)], "readers"),
-    ([(158, 283), (212, 283)], ""),
-    ([(396, 77), (436, 77)], ""),
-    ([(396, 283), (436, 283)], ""),
-    ([(630, 77), (676, 77)], ""),
-    ([(630, 283), (676, 283)], ""),
-    ([(770, 114), (770, 143)], ""),
-    ([(770, 246), (770, 217)], ""),
+    ((160, 77), (220, 77), "readers/"),
+    ((306, 114), (306, 143), ""),
+    ((160, 180), (220, 180), ""),
+    ((160, 283), (220, 283), "statistics/"),
+    ((392, 180), (452, 180), "explain/"),
+    ((392, 283), (452, 283), ""),
+    ((646, 103), (706, 103), "results/"),
+    ((817, 166), (817, 194), ""),
 )
 
 
@@ -71,8 +80,8 @@ def box(
     return "\n".join(parts)
 
 
-def picture() -> str:
-    """Return the picture."""
+def draw() -> str:
+    """Return the picture, as SVG."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" font-family="Helvetica, Arial, sans-serif" role="img">',
@@ -84,15 +93,14 @@ def picture() -> str:
     ]
     for k, (name, note) in enumerate(STEPS):
         top = 76 + 48 * k
-        parts.append(f'<rect x="452" y="{top}" width="162" height="42" rx="5" fill="#fff"/>')
-        parts.append(text(533, top + 18, name, 13, INK))
-        parts.append(text(533, top + 34, note, 11, SOFT))
-    for points, label in ARROWS:
-        path = " L".join(f"{x} {y}" for x, y in points)
-        line = f'd="M{path}" fill="none" stroke="{INK}" stroke-width="1.4"'
-        parts.append(f'<path {line} marker-end="url(#tip)"/>')
-        if label:
-            parts.append(text((points[0][0] + points[1][0]) / 2, 66, label, 11, SOFT))
+        parts.append(f'<rect x="468" y="{top}" width="162" height="42" rx="5" fill="#fff"/>')
+        parts.append(text(549, top + 18, name, 13, INK))
+        parts.append(text(549, top + 34, note, 11, SOFT))
+    for (x1, y1), (x2, y2), package in ARROWS:
+        ends = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{INK}" stroke-width="1.4"'
+        parts.append(f'<line {ends} marker-end="url(#tip)"/>')
+        if package:
+            parts.append(text((x1 + x2) / 2, y1 - 9, package, 11, SOFT))
     parts.append(
         text(WIDTH / 2, HEIGHT - 16, "values flow forward; nothing reaches back", 12, SOFT)
     )
@@ -100,4 +108,4 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
-    write_atomically(TARGET, lambda file: file.write(picture().encode()), TARGET.name)
+    write_atomically(TARGET, lambda file: file.write(draw().encode()), TARGET.name)

@@ -49,8 +49,4 @@ import pkex.games.native._kernel as kernel
 if not kernel.__file__.startswith(sys.argv[1]):
     sys.exit(f"the kernel under test is {kernel.__file__}, not the one built with sanitizers.")
 END
-sanitized -m pytest -q -p no:cacheprovider --capture=sys tests/games/test_native.py \
-    tests/games/test_native_arrays.py tests/games/test_corners.py tests/games/test_series.py \
-    tests/games/test_hierarchy_series.py \
-    tests/games/test_hierarchy.py tests/games/test_factors.py tests/games/test_interaction_ratios.py \
-    tests/games/test_low_rank.py tests/games/test_variance_tiles.py tests/games/test_forms.py "$@"
+sanitized -m pytest -q -p no:cacheprovider --capture=sys -m "native and not nightly" tests/games "$@"

@@ -66,9 +66,7 @@ def test_the_coverage_of_intervals_is_that_of_the_simulation():
 
 def test_the_picture_of_the_data_flow_is_drawn_by_its_script():
     picture = (ROOT / "docs" / "images" / "dataflow.svg").read_text(encoding="utf-8")
-    assert picture == script("scripts/make_dataflow.py")["picture"](), (
-        "run scripts/make_dataflow.py"
-    )
+    assert picture == script("scripts/make_dataflow.py")["draw"](), "run scripts/make_dataflow.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))

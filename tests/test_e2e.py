@@ -121,6 +121,7 @@ def test_wheel_to_answers(tmp_path):
 
 
 @pytest.mark.e2e
+@pytest.mark.skipif(os.name == "nt", reason="CMake finds the compiler of Windows by itself")
 def test_without_a_compiler_numpy_answers_in_any_number_of_threads(tmp_path):
     """As where there is none: nothing is set but the compilers, which fail."""
     machine = Machine(tmp_path)

@@ -19,6 +19,8 @@ from tests._support.unchecked import unchecked
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported
+    pytest.importorskip("optuna")  # not for lowest versions
+    pytest.importorskip("pyHSICLasso")
     from experiments import data, figures, hsic, protocols, selectors, training
     from experiments.__main__ import NAMES, experiment, main
     from experiments.digits import rbf_shapley

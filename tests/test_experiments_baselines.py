@@ -17,6 +17,8 @@ pytestmark = pytest.mark.experiments
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported
+    pytest.importorskip("optuna")  # not for lowest versions
+    pytest.importorskip("pyHSICLasso")
     from experiments import games
     from experiments.baselines import Coalitions, Sample, bishap, bivariate, gemfix, kernel_shap
     from experiments.baselines.bishap import page_rank

@@ -7,6 +7,7 @@ tables and readers, and `_util` last. A module imports from its own line or from
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from collections import defaultdict
 from pathlib import Path
@@ -64,12 +65,43 @@ def test_an_import_against_the_direction_is_noticed():
     assert against(graph, known) == {("kernels", "cli"): {"kernels.radial"}}
 
 
+def test_results_and_output_know_no_reader():
+    graph = HOUSE["imports"]()
+    users = {module for module, targets in graph.items() if any("readers" in t for t in targets)}
+    assert not {module for module in users if module.split(".")[1] in ("results", "output")}
+
+
 def test_imports_of_functions_count_and_those_of_types_do_not():
     graph = HOUSE["imports"]()
     assert "pkex.explain.interactions" in graph["pkex.explain.questions"]  # inside a method
     assert "pkex.results.interactions" not in graph["pkex.explain.questions"]  # of types alone
     assert "pkex.output.html" in graph["pkex.explain.explainer"]  # from pkex.output import html
     assert "pkex.readers" in graph["pkex.explain.fitted"]
+
+
+def reductions():
+    """Return the public classes of the library that have `tasks`, but for those to derive from."""
+    nodes = {
+        node.name: node
+        for path in HOUSE["modules"]().values()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    bases = {name: {ast.unparse(base) for base in node.bases} for name, node in nodes.items()}
+    own = {
+        n for n, node in nodes.items() if any(getattr(m, "name", 0) == "tasks" for m in node.body)
+    }
+    some = own - {"Reduction"}
+    while new := {name for name in bases if bases[name] & some} - some:
+        some |= new
+    return {name for name in some if name[0] != "_" and "ABC" not in bases[name]}
+
+
+def test_the_page_names_all_reductions():
+    page = Path(__file__).parents[1].joinpath("docs", "architecture.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith("| `Reduction` |")]
+    named = {name for name in re.findall(r"`(\w+)`", row) if name != "Reduction"}
+    assert named == reductions()
 
 
 def test_lines_of_code_are_without_docstrings_comments_and_blanks():
@@ -109,11 +141,18 @@ def test_a_result_has_at_most_120_lines_of_code(name):
 
 def test_no_file_is_too_long():
     """Docstrings, comments and blanks are lines as well."""
+    assert HOUSE["LONGEST"] == 450
     assert HOUSE["long_files"]() == {}
-    paths = HOUSE["modules"]().values()
-    paths = [*paths, *Path(__file__).parent.rglob("*.py")]
-    longest = max(len(path.read_text(encoding="utf-8").split("\n")) - 1 for path in paths)
-    assert longest <= HOUSE["LONGEST"] == 450
+
+
+def test_a_long_file_of_any_language_is_noticed(tmp_path, monkeypatch):
+    for name in ("src/a.js", "src/b/c.py", "tests/d.py", "scripts/e.py", "benchmarks/f.hpp"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n" * (450 if name == "tests/d.py" else 451))
+    monkeypatch.setitem(HOUSE["long_files"].__globals__, "ROOT", tmp_path)
+    long = ["src/a.js", "src/b/c.py", "scripts/e.py", "benchmarks/f.hpp"]
+    assert HOUSE["long_files"]() == dict.fromkeys(long, 451)
 
 
 def test_cycles_are_found():

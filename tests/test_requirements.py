@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from list_requirements import lowest, requirements
 
 pytestmark = pytest.mark.frontend
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from list_requirements import lowest, requirements  # noqa: E402
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

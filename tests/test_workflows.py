@@ -48,6 +48,29 @@ def test_what_make_test_leaves_out_is_run_by_a_target_of_its_own():
     assert "run: make nightly\n" in text(".github/workflows/nightly.yml")
 
 
+def run_by_marker():
+    """Yield markers with the folders in which a command looks for tests that have them."""
+    for path in ("Makefile", "scripts/sanitize.sh", "pyproject.toml"):
+        for chosen, paths in re.findall(
+            r"pytest .*?-m ([a-z]\w+|\\?\"native[^\"]+\") (.+)", text(path)
+        ):
+            marker = re.findall(r"\w+", chosen)[0]
+            yield marker, set(re.findall(r"\btests(?:/\w+)*(?:\.py)?", paths))
+
+
+def test_what_has_a_marker_is_run_by_the_commands_that_choose_it():
+    """Otherwise a test in another folder would run nowhere."""
+    commands = list(run_by_marker())
+    chosen = {marker for marker, _ in commands}
+    assert chosen == {"nightly", "e2e", "browser", "notebook", "cluster", "torch", "native"}
+    assert [marker for marker, _ in commands].count("native") == 2  # sanitizers, wheels
+    for path in ROOT.joinpath("tests").rglob("*.py"):
+        for marker in set(re.findall(r"\bmark\.(\w+)", path.read_text(encoding="utf-8"))):
+            for asked, folders in commands:
+                reached = any(path.is_relative_to(ROOT / folder) for folder in folders)
+                assert marker != asked or reached, f"{path} is not run by the command for {marker}"
+
+
 def test_types_of_tests_are_checked_and_no_module_is_left_out():
     mypy = tomllib.loads(text("pyproject.toml"))["tool"]["mypy"]
     assert {"src/pkex", "tests"} <= set(mypy["files"])
@@ -58,9 +81,16 @@ def test_types_of_tests_are_checked_and_no_module_is_left_out():
         assert "\n# type: ignore" not in head
 
 
-def test_other_systems_install_what_make_test_does():
-    [needs] = re.findall(r"NEEDS_test := (.+)", text("Makefile"))
-    assert f'--editable ".[{needs.replace(" ", ",")}]"' in text(".github/workflows/ci.yml")
+def test_other_systems_run_all_but_torch_and_clusters():
+    makefile, workflow = text("Makefile"), text(".github/workflows/ci.yml")
+    needs = {
+        need
+        for target in ("test", "docs", "browser", "notebook")
+        for need in re.findall(rf"NEEDS_{target} := (.+)", makefile)[0].split()
+    }
+    [installed] = re.findall(r'--editable "\.\[(.+)\]"', workflow)
+    assert set(installed.split(",")) == needs
+    assert ' -m "not torch and not cluster and not nightly"\n' in workflow
 
 
 def test_hooks_have_the_versions_of_the_other_checks():

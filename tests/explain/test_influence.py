@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from scipy import stats
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
@@ -370,7 +369,6 @@ def test_values_are_called_what_they_are():
     assert "on BV values" in repr(influence)
     bar = influence.plot().figure_.axes[0].child_axes[0]
     assert bar.get_ylabel() == "influence on the BV value"
-    plt.close("all")
 
 
 def test_a_singular_matrix_is_not_inverted():

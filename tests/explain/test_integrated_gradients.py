@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -248,7 +247,6 @@ def test_nothing_calls_the_values_shapley_values(kernel, tmp_path):
     assert f'"Path integrals","value":"{way}"' in page
     with pytest.raises(ValueError, match="differs from the first"):
         pkex.Explanation.concat([explanation, explain(frame[5:8])])
-    plt.close("all")
 
 
 def test_shap_takes_the_values():

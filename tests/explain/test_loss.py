@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge
@@ -305,4 +304,3 @@ def test_plots_and_tables_name_the_squared_error():
     assert "prediction" not in losses._repr_html_()
     banzhaf = pkex.Explainer(SVM, X[:5], index="BV").loss(X[:1], Y[:1])
     assert "(squared error)" in repr(banzhaf)
-    plt.close("all")

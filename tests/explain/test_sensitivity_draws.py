@@ -329,7 +329,6 @@ def test_text_frame_plot_and_file(tmp_path):
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
     found = pkex.sensitivity(fit(KERNELS[0]), X, n_draws=39, random_state=0)
     low, high = found.interval("shapley")
@@ -345,7 +344,6 @@ def test_text_frame_plot_and_file(tmp_path):
     [whiskers] = [one for one in display.ax_.collections if hasattr(one, "get_segments")]
     ends = np.array([segment[:, 0] for segment in whiskers.get_segments()])
     np.testing.assert_allclose(ends, np.column_stack([low, high])[found.ranking])
-    plt.close("all")
     found.save(tmp_path / "draws.npz")
     again = pkex.Sensitivity.load(tmp_path / "draws.npz")
     assert str(again) == str(found)

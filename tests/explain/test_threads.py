@@ -17,6 +17,7 @@ from pkex.models import posterior_moments
 from tests._support.asked import OF_PROCESSES, QUESTIONS, arrays_of
 from tests._support.cases import COLUMN_KERNELS
 from tests._support.models import MODELS
+from tests._support.pairwise import pairwise
 
 RNG = np.random.default_rng(0)
 POINTS, ROWS, BACKGROUND = (np.abs(RNG.normal(size=(n, 5))) for n in (23, 7, 19))
@@ -89,10 +90,8 @@ def answer_all(ask, model, removal):
             yield str(error)
 
 
-@all_removals
 @pytest.mark.filterwarnings("ignore")  # of few digits and long work
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("case", COLUMN_KERNELS, ids=str)
+@pairwise(case=COLUMN_KERNELS, question=list(QUESTIONS), removal=REMOVALS)
 def test_every_question(case, question, removal):
     expansion = pkex.KernelExpansion(POINTS, WEIGHTS[:, 0], case.build(np.full(5, 1.3)))
     one, *others = answer_all(QUESTIONS[question], expansion, removal)

@@ -13,6 +13,8 @@ from pkex.games.conditional_points import ConditionalBackground, ConditionalPoin
 from pkex.games.plan import Plan
 from pkex.kernels import RBF
 
+pytestmark = pytest.mark.native
+
 RNG = np.random.default_rng(5)
 BLOCKS = {
     "blocks": ((0, 1), (2, 4, 5), (3, 6, 7, 8, 9)),

@@ -15,6 +15,8 @@ from pkex.games.corners import (
     square_of,
 )
 
+pytestmark = pytest.mark.native
+
 RANDOM = np.random.default_rng(0)
 # players, rows, points, background rows, pairs
 SHAPES = [(1, 1, 1, 1, 1), (2, 3, 2, 4, 5), (3, 2, 3, 2, 11), (5, 4, 1, 3, 1), (13, 2, 2, 6, 21)]

@@ -8,6 +8,8 @@ import pytest
 from pkex.games.backend import native
 from pkex.games.distances import measure_distances
 
+pytestmark = pytest.mark.native
+
 RANDOM = np.random.default_rng(0)
 
 

@@ -13,6 +13,8 @@ from pkex.games.points import WeightedPoints
 from pkex.kernels import RBF
 from tests._support.cases import KERNELS, assert_close, sample, scales
 
+pytestmark = pytest.mark.native
+
 SIZES = (1, 2, 3, 7, 12)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import comb
 
-import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -23,7 +22,8 @@ from tests._support import naive
 from tests._support.cases import COLUMN_KERNELS, KERNELS, alone, assert_close, sample, scales
 from tests._support.pairwise import pairwise
 
-pytestmark = pytest.mark.digits
+gmpy2 = pytest.importorskip("gmpy2")
+pytestmark = [pytest.mark.native, pytest.mark.digits]
 
 GAMES = {"numpy": numpy_backend.NumPyGame, "native": game_class()}
 

@@ -6,6 +6,8 @@ import pytest
 from pkex.games import forms
 from pkex.games.backend import native
 
+pytestmark = pytest.mark.native
+
 RANDOM = np.random.default_rng(8)
 SIZES = ((1, 1, 1), (3, 40, 7), (8, 129, 48), (13, 300, 97), (128, 700, 64), (5, 5, 0), (0, 9, 2))
 

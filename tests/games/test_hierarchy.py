@@ -16,6 +16,8 @@ from pkex.games.sources import GivenFactors
 from tests._support.cases import assert_close
 from tests._support.hierarchies import by_orders, exact_weight, random_tree
 
+pytestmark = pytest.mark.native
+
 RNG = np.random.default_rng(34)
 TREES = [
     [[0, 1, 2], [3, 4], 5],

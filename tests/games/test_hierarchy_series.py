@@ -18,7 +18,7 @@ from tests._support.cases import alone, assert_close
 from tests._support.hierarchies import exact_weight
 from tests._support.native_games import ISAS, native
 
-pytestmark = pytest.mark.digits
+pytestmark = [pytest.mark.native, pytest.mark.digits]
 
 
 def names(d):

@@ -18,6 +18,8 @@ from pkex.kernels import RBF
 from tests._support.pairwise import pairwise
 from tests._support.unchecked import unchecked
 
+pytestmark = pytest.mark.native
+
 BACKENDS: dict[str, Any] = {"numpy": NumPyRatios}
 if _compiled.GAME is not None:
     from pkex.games import native

@@ -13,6 +13,8 @@ from pkex.statistics.low_rank import univariate_sums
 from pkex.statistics.pair_weights import MMDWeights
 from pkex.statistics.target_weights import HSICWeights
 
+pytestmark = pytest.mark.native
+
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(480, 4))
 X[:, 3] = RANDOM.integers(5, size=480)

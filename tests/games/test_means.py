@@ -18,6 +18,8 @@ from pkex.kernels import RBF, Categorical, Cauchy, Laplacian
 from tests._support.cases import alone
 from tests._support.hierarchies import by_orders
 
+pytestmark = pytest.mark.native
+
 GAMES = {"numpy": numpy_backend.NumPyGame, "native": game_class()}
 UNIT = 2.0**-53
 

@@ -27,6 +27,8 @@ from pkex.kernels import (
 from tests._support.cases import KERNELS, alone, assert_close, sample, scales
 from tests._support.native_games import ISAS, check, kernel_module, native
 
+pytestmark = pytest.mark.native
+
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 3), (3, 37, 6), (1, 64, 21)], ids=str)
 @pytest.mark.parametrize("case", KERNELS, ids=str)

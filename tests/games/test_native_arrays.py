@@ -16,6 +16,8 @@ from pkex.kernels import (
 from tests._support.cases import COLUMN_KERNELS, alone, assert_close, sample
 from tests._support.native_games import GIVEN_KIND, KINDS, NO_KIND, RBF_KIND, kernel_module, native
 
+pytestmark = pytest.mark.native
+
 
 def layouts(array, how):
     """Return the same numbers, laid out in another way."""

@@ -18,7 +18,7 @@ from tests._support.native_games import ISAS, ByNodes, native
 from tests._support.native_games import check as check_against_numpy
 from tests._support.pairwise import pairwise
 
-pytestmark = pytest.mark.digits
+pytestmark = [pytest.mark.native, pytest.mark.digits]
 
 signed_series = native._kernel.signed_series
 

@@ -15,7 +15,7 @@ from tests._support.cases import alone, assert_close
 from tests._support.native_games import ISAS, check, native
 from tests._support.pairwise import pairwise
 
-pytestmark = pytest.mark.digits
+pytestmark = [pytest.mark.native, pytest.mark.digits]
 
 series = native._kernel.series
 SIZES = range(1, 17)

@@ -15,6 +15,8 @@ from pkex.games.pair_variances import PairVariances
 from pkex.games.rules import exact
 from pkex.games.variance_tiles import NO_RULES, ShortColumns, TileRules, rules_of, sum_tile
 
+pytestmark = pytest.mark.native
+
 
 def draw(n_players, first, second, n_outputs, seed=0, size=0.3):
     """Return changes, means of both blocks and weights; the atoms include one of a single player.

@@ -96,12 +96,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize(("result", "kind", "display"), CASES)
 def test_a_plot_has_the_signature_and_the_docstring_of_its_display(result, kind, display):
     draw = getattr(result.plot, kind) if kind else result.plot

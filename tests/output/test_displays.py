@@ -59,12 +59,6 @@ KINDS = {
 every_kind = pytest.mark.parametrize(("draw", "kind"), KINDS.values(), ids=KINDS.keys())
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @every_kind
 def test_a_display_is_of_one_new_figure(draw, kind):
     display = draw(None)

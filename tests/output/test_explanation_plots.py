@@ -31,12 +31,6 @@ WIDE = pkex.Explainer(
 )(RNG.normal(size=(40, 15)))
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def labels(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
 

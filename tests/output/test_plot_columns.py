@@ -25,12 +25,6 @@ ROWS = len(ONE)
 MOMENTS = [pd.Timestamp("2021-03-01") + timedelta(days=3 * k) for k in range(ROWS)]
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def having(cells, column=0):
     """Return an explanation that has these cells in a column."""
     data = Z.astype(object)

@@ -20,12 +20,6 @@ mpl.use("Agg")
 RNG = np.random.default_rng(4)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def inside(outer, inner, slack=1.0):
     return (
         outer.x0 - slack <= inner.x0

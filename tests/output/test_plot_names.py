@@ -30,12 +30,6 @@ NAMED = changed(
 )
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def shown(figure):
     """Return all words of a figure; each must be drawn as it is, and not as a formula."""
     figure.canvas.draw()

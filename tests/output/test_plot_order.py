@@ -13,12 +13,6 @@ pytestmark = pytest.mark.frontend
 mpl.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.notebook  # needs IPython
 def test_earlier_pictures_of_a_cell_are_shown_first(monkeypatch):
     IPython = pytest.importorskip("IPython.display")

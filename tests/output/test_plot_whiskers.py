@@ -95,12 +95,6 @@ def calls():
 CALLS = calls()
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def whisker_lines(ax):
     """Return the lines along an axis that stand for an interval: error bars, boxes, bare lines."""
     found: list[Any] = [box for box in ax.containers if isinstance(box, ErrorbarContainer)]

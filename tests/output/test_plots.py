@@ -27,12 +27,6 @@ PLAIN = pkex.mmd(X, Z)
 TESTED = pkex.mmd(X, Z, n_permutations=19, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def outlines(ax):
     """Return the shares and edges of every histogram by its label."""
     steps = [patch for patch in ax.patches if isinstance(patch, StepPatch)]

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import pkex
 from pkex.output.view.rows import REST
-from pkex.readers.sklearn.token_spans import spans_of
+from pkex.tables.token_spans import spans_of
 from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend

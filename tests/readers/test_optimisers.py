@@ -15,6 +15,10 @@ from math import comb
 
 import numpy as np
 import pytest
+
+pytest.importorskip("skopt")  # `make torch` installs it
+pytest.importorskip("bayes_opt")
+
 from bayes_opt import BayesianOptimization
 
 from pkex import Explainer, UnsupportedModelError, sensitivity

@@ -13,6 +13,9 @@ import warnings
 import numpy as np
 import pytest
 
+pytest.importorskip("ax")  # `make torch` installs it
+pytest.importorskip("baybe")
+
 import pkex
 from pkex import Explainer, UnsupportedModelError
 from tests._support import search_space_models as models

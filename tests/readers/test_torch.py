@@ -19,6 +19,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
+pytest.importorskip("gpytorch")  # `make torch` installs it
+
 import torch
 from botorch.models import ModelListGP
 from scipy import stats

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+
+pytest.importorskip("gpytorch")  # `make torch` installs it
+
 import torch
 
 import pkex

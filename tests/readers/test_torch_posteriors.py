@@ -10,6 +10,9 @@ import pickle
 
 import numpy as np
 import pytest
+
+pytest.importorskip("gpytorch")  # `make torch` installs it
+
 import torch
 from botorch.models import ModelListGP
 from botorch.models.transforms.outcome import Standardize

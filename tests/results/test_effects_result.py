@@ -25,12 +25,6 @@ from pkex.output.report import _effects as _effects_report
 _X, _Y = load_diabetes(return_X_y=True, as_frame=True)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @cache
 def _effects(**options):
     model = GaussianProcessRegressor(RBF(0.2), alpha=0.5, optimizer=None).fit(_X[:40], _Y[:40])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,7 +88,6 @@ def test_plots_have_a_lane_for_each_column():
     assert drawn.ax_.get_title(loc="left") == several.output_names[1]
     with pytest.raises(ValueError, match="output"):
         several.plot()
-    plt.close("all")
 
 
 def test_a_feature_named_like_a_standard_deviation():

@@ -48,7 +48,6 @@ def test_one_row_has_no_standard_error():
     assert_close(importance.values, np.abs(ONE.values[0]), 0.0)
     assert np.isnan(importance.standard_errors).all()
     importance.plot()
-    plt.close("all")
 
 
 def test_no_rows_are_refused():
@@ -78,7 +77,6 @@ def test_the_plot_shows_the_most_important(explanation):
     assert len(ax.patches) == 2 * importance.values.reshape(3, -1).shape[1]
     given = plt.figure().add_subplot()
     assert importance.plot(given).ax_ is given
-    plt.close("all")
 
 
 def test_matplotlib_is_needed_only_for_plots(monkeypatch):

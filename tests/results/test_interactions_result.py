@@ -54,7 +54,6 @@ def several(table):
 def headless():
     with mpl.rc_context({"backend": "agg"}):
         yield
-    plt.close("all")
 
 
 def test_subsets_are_found_by_name_and_number(found, several):

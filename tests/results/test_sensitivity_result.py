@@ -37,12 +37,6 @@ UNSURE = pkex.Explainer(PROCESS, X[:5])(X[:4], return_std=True, return_cov=True)
 BOTH = pytest.mark.parametrize("found", [ONE, TWO], ids=["one output", "three"])
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 @BOTH
 def test_files(found, tmp_path):
     found.save(tmp_path / "indices.npz")

@@ -12,6 +12,7 @@ from pkex.kernels import RBF, Cauchy, Laplacian
 from tests._support import naive
 from tests._support.cases import pair_game
 from tests._support.hierarchies import by_orders
+from tests._support.pairwise import pairwise
 
 RNG = np.random.default_rng(35)
 X, Z = RNG.normal(size=(7, 4)), RNG.normal(size=(6, 4)) + np.array([1.0, 0.0, 0.5, 0.0])
@@ -32,9 +33,7 @@ def worths(game, statistic):
     return value
 
 
-@pytest.mark.parametrize("removal", ["product-of-marginals", "neutral"])
-@pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pairwise(kernel=list(KERNELS), tree=list(TREES), removal=["product-of-marginals", "neutral"])
 def test_contributions_are_means_over_admitted_orders(kernel, tree, removal):
     rows = np.concatenate([X, Z])
     game, _ = pair_game(KERNELS[kernel], rows, removal=removal)

@@ -1,4 +1,4 @@
-"""Floating-point errors as NumPy treats them by default, whatever the user has set.
+"""The unit of rounding, and errors as NumPy treats them by default, whatever the user has set.
 
 An underflow to 0 is right everywhere here, and an overflow is looked for where it can happen. With
 ``np.seterr(all="raise")`` both would be exceptions. The setting is one of each thread, and threads
@@ -13,7 +13,11 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-__all__ = ["default_errstate"]
+__all__ = ["UNIT", "default_errstate"]
+
+UNIT = 2.0**-53
+"""The largest relative error of one rounding to the nearest double. A bound of an error counts
+roundings, and multiplies by it; squares of it are in what the count has to spare."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -12,13 +12,12 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Indices
 from pkex._util.validation import brief, is_index
 
 __all__ = ["Axis", "parse_subset", "select"]
 
-Positions = NDArray[np.intp]
 
 _WHERE = {"feature": "explanation[:, {!r}]", "output": "explanation[..., {!r}]"}
 _NAMES_SHOWN = 10
@@ -33,7 +32,7 @@ class Axis:
     names: tuple[str, ...] | None = None
 
 
-def select(key: object, axes: Sequence[Axis]) -> list[Positions]:
+def select(key: object, axes: Sequence[Axis]) -> list[Indices]:
     """Return the positions that `key` chooses along each axis.
 
     Examples
@@ -70,7 +69,7 @@ def parse_subset(parts: Iterable[Any], names: tuple[str, ...]) -> tuple[int, ...
     return subset
 
 
-def _along(axis: Axis, selector: Any, axes: Sequence[Axis]) -> Positions:
+def _along(axis: Axis, selector: Any, axes: Sequence[Axis]) -> Indices:
     if isinstance(selector, slice):
         return np.arange(axis.count)[selector]
     if isinstance(selector, str) or not isinstance(selector, Iterable):
@@ -127,7 +126,7 @@ def _unknown(axis: Axis, name: str, axes: Sequence[Axis]) -> str:
     return f"{message}{meant} The {axis.noun}s are {shown}."
 
 
-def _check_named(axis: Axis, positions: Positions) -> None:
+def _check_named(axis: Axis, positions: Indices) -> None:
     """Refuse a choice of no features or outputs, or of one of them twice."""
     if not positions.size:
         raise IndexError(f"the selection holds no {axis.noun}; choose at least one.")

@@ -7,10 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "Indices", "Players", "SparseTable", "TableLike"]
+__all__ = ["Cells", "Floats", "Indices", "Players", "SparseTable", "TableLike"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Cells = NDArray[Any]
+"""Of a column of a table: numbers, texts, dates or anything else."""
 Players = tuple[tuple[int, ...], ...]
 """The columns of each feature or group of features."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import Forecast
 from pkex._util.random import RandomState, as_generator
 from pkex._util.sparse import is_sparse
@@ -36,7 +37,7 @@ from pkex.games.hierarchy import Hierarchy
 from pkex.games.points import WeightedPoints
 from pkex.games.threads import run_in_order
 from pkex.models.posterior import Posterior
-from pkex.models.posterior_moments import UNIT, blocks_of_rows
+from pkex.models.posterior_moments import blocks_of_rows
 from pkex.models.products import as_products
 from pkex.readers.reading import warn_user
 from pkex.results.importance import Importance

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 from pkex.explain.posterior import check_digits, check_posteriors
 from pkex.explain.problem import PreparedRows, Problem
@@ -24,7 +25,6 @@ from pkex.games.interactions.prior import InteractionPrior
 from pkex.games.interactions.reductions import InteractionSums, sum_interactions
 from pkex.games.points import WeightedPoints
 from pkex.models.posterior import Posterior
-from pkex.models.posterior_moments import UNIT
 from pkex.models.products import as_products
 
 __all__ = ["check_spread", "spread_of_interactions"]

@@ -288,8 +288,8 @@ def _predictor(problem: Problem, prepared: PreparedRows, name: str) -> _Predicto
         return values
     classes = fitted.classes
     assert classes is not None
-    if values.n_outputs == 1 and classes.sides[0][1] is not None:
-        positive, negative = (classes.labels.index(str(side)) for side in classes.sides[0])
+    if values.n_outputs == 1 and classes.output_classes[0][1] is not None:
+        positive, negative = (classes.labels.index(str(side)) for side in classes.output_classes[0])
         return _BySign(values, positive, negative)
     preparation = fitted.expansion.preparation
     if classes.predict is None or (preparation is not None and preparation.before is not None):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import Forecast
 from pkex._util.types import Floats
 from pkex._util.validation import brief
@@ -31,7 +32,6 @@ from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
-    UNIT,
     count_work,
     explain_latent_variance,
     find_inverse_norms,

@@ -83,10 +83,10 @@ def read_scored_model(model: Any, scoring: str | None) -> tuple[FittedModel, str
     """Return what is read of a model for a score, and its name: by default scikit-learn's."""
     if scoring in _OF_PROBABILITIES:
         fitted = read_model(model, None)
-        if fitted.classes is not None and fitted.classes.number != LOG_ODDS:
+        if fitted.classes is not None and fitted.classes.output_kind != LOG_ODDS:
             with suppress(ValueError):  # where it has none
                 fitted = read_model(model, LOG_ODDS)
-        if fitted.classes is not None and fitted.classes.number != LOG_ODDS:
+        if fitted.classes is not None and fitted.classes.output_kind != LOG_ODDS:
             raise UnsupportedModelError(
                 f"scoring={scoring!r} needs probabilities that are a known function of what pkex "
                 f"explains, and those of this {fitted.title} are not; binary classifiers "
@@ -134,7 +134,7 @@ def make_score(
         weights = weights / scored[numbers] / np.count_nonzero(totals)
     if name in _OF_CLASSES:
         return Score(name, weights, _misclassification(numbers))
-    positive = classes.labels.index(classes.sides[0][0])
+    positive = classes.labels.index(classes.output_classes[0][0])
     return Score(name, weights, _of_log_odds(name, np.where(numbers == positive, 1.0, -1.0)))
 
 

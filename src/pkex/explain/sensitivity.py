@@ -295,6 +295,6 @@ def _assemble(
         expansion.feature_names,
         problem.feature_groups,
         expansion.output_names,
-        output_kind=None if classes is None else classes.number,
+        output_kind=None if classes is None else classes.output_kind,
     )
     return Sensitivity(about, **arrays, error_bound=error + 10.0**-digits, **facts)

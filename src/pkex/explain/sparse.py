@@ -22,8 +22,8 @@ from pkex.models.noise import Noise
 from pkex.models.preparation import prepare_groups
 from pkex.models.sums import add_base_values
 from pkex.readers.reading import without_name_warning
-from pkex.readers.sklearn.token_spans import Analyzed
 from pkex.results.sparse import SparseExplanation
+from pkex.tables.token_spans import Analyzed
 
 if TYPE_CHECKING:
     from pkex.explain.problem import PreparedRows, Problem

@@ -1,6 +1,6 @@
 """Kernels as data for files: the name of a kernel of pkex and its parameters, and back.
 
-A kernel of the user's own, a `Custom` function say, cannot be data. A file keeps its description,
+A custom kernel, a `Custom` function say, cannot be data. A file keeps its description,
 which comes back as a `Described` kernel: it prints as the kernel did, and refuses to be evaluated.
 """
 

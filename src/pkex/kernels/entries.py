@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats, Indices
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.leaves import ColumnKernel
@@ -133,7 +134,7 @@ def matrix_rounding(kernel: Kernel, x: Any, z: Any) -> Floats:
         q, *of_each = _sums(term, x, by_column)
         units = counts * (2.0 * np.add.outer(*of_each) + q) + 4.0
         rounding += abs(term.coefficient) * units * np.exp(-q)
-    return 2.0**-53 * rounding
+    return UNIT * rounding
 
 
 def _sums(term: Term, x: Any, by_column: Any) -> tuple[Floats, Floats, Floats]:

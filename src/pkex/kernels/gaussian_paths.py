@@ -24,6 +24,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 from pkex.kernels.path_rules import PathSums
 
@@ -34,7 +35,6 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 _SHORT = 1.0  # change of the exponent below which nodes take the place of the closed form
 _FAR = 40.0  # exponents above which products of matrices lose digits of their differences
 _NEAR = 60.0  # differences above it do not matter: exp(-60) is 1e-26
-_UNIT = 2.0**-53
 _ERFCX = 2e-15  # relative error of SciPy's erfcx, which a test measures
 
 
@@ -71,8 +71,8 @@ def integrate_gaussian(
     rise = (e1 - e0) @ a
     # what products of matrices and erfcx lose, times |D_j Z_j| I0 and D_j^2 I1 at most
     sizes = 2.0 * (1.0 + 6.0 * np.sqrt(first))
-    per_exponent = (rows.shape[1] + 4.0) * _UNIT
-    rates = _ERFCX + 64.0 * _UNIT + per_exponent * np.minimum(first, _FAR)
+    per_exponent = (rows.shape[1] + 4.0) * UNIT
+    rates = _ERFCX + 64.0 * UNIT + per_exponent * np.minimum(first, _FAR)
     error = (sizes * rates) @ np.abs(a)
     error = error + per_exponent * np.minimum(lengths, _FAR) * (sizes @ np.abs(a))
     return PathSums(values, rise, error)

@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 
 __all__ = ["FINEST", "Mixture", "matern", "rational_quadratic"]
@@ -48,7 +49,7 @@ __all__ = ["FINEST", "Mixture", "matern", "rational_quadratic"]
 FINEST = 1e-15
 """The error that is asked for where there is no tolerance."""
 
-_MOST_TERMS = 5000
+_MOST_TERMS = 5000  # each is a game for every pair, which takes about a millisecond with so many
 _FAR = 110.0  # the largest s: exp(-s) is below the rounding of a thousandth of 1e-30
 
 
@@ -120,7 +121,7 @@ def _trapezoid(nu: float, tol: float, sign: float, name: str) -> Mixture:
     total = math.fsum(weights)
     ends = math.fsum(left_out) / total
     weights /= total
-    rounding = 2.0**-53 * (8.0 + math.fsum(weights * (6.0 * exponents + np.abs(s))))
+    rounding = UNIT * (8.0 + math.fsum(weights * (6.0 * exponents + np.abs(s))))
     order = slice(None, None, int(sign))
     scales = (0.5 * np.exp(sign * s))[order]
     return _mixture(scales, weights[order], 2.0 * (rule + ends * (1.0 + rule)) + rounding)

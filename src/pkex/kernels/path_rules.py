@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.errors import AdditivityError
@@ -38,7 +39,6 @@ _NARROW = 1e-200  # of a kernel between both ends of a path, beside those with t
 _LONG = 8.0  # length scales of a path on which nodes of Gauss and Legendre find every peak
 _POINTS = 512  # of a radial kernel at once
 _REACH = 3.6  # of the double exponential rule: its weights are below 1e-24 beyond
-_UNIT = 2.0**-53
 Rule = tuple[Floats, Floats]
 
 
@@ -122,7 +122,7 @@ def _radial_integrals(
     missed = 2.0 * (np.sqrt(length * q) * (before[2] + after[2]) + length * (before[3] + after[3]))
     # where the path nearly meets a point, the place next to it has few digits
     sizes = np.sqrt(np.einsum("ij,ij->i", starts, starts)) + np.sqrt(length)
-    missed += 8.0 * _UNIT * np.sqrt(length) * sizes * (np.abs(whole) + np.abs(mean) * length)
+    missed += 8.0 * UNIT * np.sqrt(length) * sizes * (np.abs(whole) + np.abs(mean) * length)
     return _finite(whole), mean, at, _finite(missed)
 
 
@@ -266,7 +266,7 @@ def _leaves(kernel: Kernel) -> Iterator[Kernel]:
 
 def _roundings(ends: Floats, a: Floats) -> Floats:
     """Return what rounding may cost, for kernels of this size at the ends of a path."""
-    cost: Floats = 64.0 * _UNIT * np.maximum(np.abs(ends).max(axis=0), 1.0) @ np.abs(a)
+    cost: Floats = 64.0 * UNIT * np.maximum(np.abs(ends).max(axis=0), 1.0) @ np.abs(a)
     return cost
 
 

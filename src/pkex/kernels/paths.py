@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 from pkex.kernels.columns import RBF, Laplacian
@@ -30,7 +31,6 @@ from pkex.kernels.radial import Radial
 __all__ = ["CLOSED", "RULE", "PathPiece", "integrate_paths", "split_kernel"]
 
 CLOSED, RULE = "path integral, closed form", "path integral, quadrature"
-_UNIT = 2.0**-53
 
 
 class PathPiece(NamedTuple):
@@ -159,5 +159,5 @@ def _integrate_laplacian(rates: Floats, x: Floats, b: Floats, z: Floats, a: Floa
     rise, weight = worth[:, 1] - worth[:, 0], np.abs(a)
     # of each of d segments, and of exponents, which are sums of d numbers
     length = float(rates @ np.abs(step))
-    error = 16.0 * (len(x) + 4.0) * _UNIT * (1.0 + length) * weight.sum(axis=0)
+    error = 16.0 * (len(x) + 4.0) * UNIT * (1.0 + length) * weight.sum(axis=0)
     return PathSums(slopes.T @ a, rise @ a, error)

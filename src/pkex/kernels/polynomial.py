@@ -27,8 +27,8 @@ from pkex.kernels.normal_form import Expansion, Power, Split, Summand
 __all__ = ["Linear", "Monomial", "Polynomial"]
 
 
-_MOST_TERMS = 5000
-_LARGEST_DEGREE = 20
+_MOST_TERMS = 5000  # each is a game for every pair, which takes about a millisecond with so many
+_LARGEST_DEGREE = 20  # far beyond degrees in use; the work grows with its square
 
 
 @dataclass(frozen=True)

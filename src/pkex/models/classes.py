@@ -64,10 +64,10 @@ class Classes:
     ----------
     labels : tuple of str
         The classes.
-    sides : tuple of (str, str or None)
+    output_classes : tuple of (str, str or None)
         For each output the class that positive values push towards, and the one that negative
         values push towards, or None where that is all the others.
-    number : str
+    output_kind : str
         What the values of a row add up to, e.g. "decision function".
     predict : callable, optional
         Takes rows as the model does and returns the class that it predicts for each.
@@ -83,15 +83,15 @@ class Classes:
     >>> from sklearn.svm import SVC
     >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
     >>> classes = read(model).classes
-    >>> classes.number, classes.sides
+    >>> classes.output_kind, classes.output_classes
     ('decision function', (('yes', 'no'),))
     >>> classes.predict([[2.5]])
     array(['yes'], dtype='<U3')
     """
 
     labels: tuple[str, ...]
-    sides: tuple[tuple[str, str | None], ...]
-    number: str
+    output_classes: tuple[tuple[str, str | None], ...]
+    output_kind: str
     predict: Callable[[Any], Any] | None = None
 
 
@@ -165,16 +165,16 @@ def check_choice(outputs: object, choices: Sequence[str], model: Any) -> None:
 
 def describe_output(explanation: Explanation) -> str | None:
     """Return what the outputs are and what their signs say, in one sentence; None if unknown."""
-    number, sides = explanation.output_kind, explanation.output_classes
-    if number is None or sides is None:
+    kind, classes = explanation.output_kind, explanation.output_classes
+    if kind is None or classes is None:
         return None
-    if len(sides) == 1:
-        [(yes, no)] = sides
+    if len(classes) == 1:
+        [(yes, no)] = classes
         other = f"towards {no}" if no is not None else "away from it"
-        return f"{number}: positive values push towards {yes}, negative ones {other}"
-    if all(no is not None for _, no in sides):
-        return f"{number}: positive values push towards the class named first"
-    return f"{number}: positive values push towards the class, negative ones away from it"
+        return f"{kind}: positive values push towards {yes}, negative ones {other}"
+    if all(no is not None for _, no in classes):
+        return f"{kind}: positive values push towards the class named first"
+    return f"{kind}: positive values push towards the class, negative ones away from it"
 
 
 def count_disagreements(explanation: Explanation) -> int:
@@ -197,11 +197,11 @@ def largest_output_class(explanation: Explanation) -> NDArray[Any] | None:
     None where there is no largest output to speak of: not all classes are there, or outputs are not
     classes; an entry is None where the two agree.
     """
-    sides, labels = explanation.output_classes, explanation.classes
+    classes, labels = explanation.output_classes, explanation.classes
     predicted = explanation.predicted_class
-    if sides is None or labels is None or predicted is None or explanation.predictions.ndim == 1:
+    if classes is None or labels is None or predicted is None or explanation.predictions.ndim == 1:
         return None
-    if tuple(yes for yes, _ in sides) != labels or any(no is not None for _, no in sides):
+    if tuple(yes for yes, _ in classes) != labels or any(no is not None for _, no in classes):
         return None
     if not {str(label) for label in predicted} <= set(labels):  # several labels at once, or none
         return None
@@ -217,9 +217,9 @@ def to_probabilities(classes: Classes | None) -> Callable[[Floats], Floats] | No
     """
     if classes is None:
         return None
-    if classes.number == LOG_ODDS and len(classes.sides) == 1:
+    if classes.output_kind == LOG_ODDS and len(classes.output_classes) == 1:
         return _sigmoid
-    return _softmax if classes.number.startswith(f"mean {LOG_ODDS} of each class") else None
+    return _softmax if classes.output_kind.startswith(f"mean {LOG_ODDS} of each class") else None
 
 
 def _sigmoid(outputs: Floats) -> Floats:

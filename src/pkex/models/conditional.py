@@ -409,7 +409,7 @@ def _note_curious(names: Sequence[str]) -> list[str]:
 def _note_left_out(
     plain: Sequence[Background], groups: Sequence[Players], blocks: Players, names: tuple[str, ...]
 ) -> list[str]:
-    """Say which linear correlation between blocks is left out, if one is more than chance."""
+    """Say which linear correlation between blocks is left out, if one is significant."""
     owner = {player: number for number, block in enumerate(blocks) for player in block}
     largest = (0.0, 0, 0)
     for background, prepared in zip(plain, groups, strict=True):

@@ -7,15 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.models.expansion import KernelExpansion
 
-__all__ = ["Noise"]
+__all__ = ["EIGHT_ROUNDINGS", "FEW_DIGITS", "Noise"]
 
+
+EIGHT_ROUNDINGS = 8.0 * UNIT
+"""What a sum may be off by, as a share of the sizes of its terms, before anybody is warned: a term
+goes through a few roundings, and these rarely all have the same sign."""
+
+FEW_DIGITS = 4.0
+"""A warning says how many digits are correct where they are fewer than tables show of a number."""
 
 _NOTICED = 1e-6  # of the standard deviation of the predictions
-_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # predictions that vary by less than this share of their size do not vary
 _TINY = 1e-290  # noise below is that of numbers that underflow
 _SIZES = 2**21  # entries of a kernel matrix held at once
@@ -47,9 +54,9 @@ class Noise:
             return None  # there is nothing that rounding could hide
         largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
         shown = 0.0 if missed is None else residual
-        if max(shown, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
+        if max(shown, EIGHT_ROUNDINGS * largest) <= self._surely_fine:
             return None
-        noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
+        noise = EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
         if missed is not None:
             noise = np.maximum(noise, np.abs(missed).max(axis=0, initial=0.0))
         noticed = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import show_progress
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, diagonal_factors
@@ -30,7 +31,6 @@ from pkex.models.posterior import Posterior
 from pkex.models.products import as_products
 
 __all__ = [
-    "UNIT",
     "blocks_of_rows",
     "count_work",
     "explain_latent_variance",
@@ -40,7 +40,6 @@ __all__ = [
     "subtract_explained",
 ]
 
-UNIT = 2.0**-53
 _MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
 _ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar

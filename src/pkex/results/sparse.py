@@ -22,11 +22,11 @@ from pkex.output.files.header import as_names, as_number, as_text, optional
 from pkex.output.files.sparse_arrays import SparseArrays
 from pkex.output.plots.sparse import SparsePlots
 from pkex.output.view.rows import REST, row_sums, row_table
-from pkex.readers.sklearn.token_spans import Analyzed, Located
 from pkex.results.base import Details, PathLike, RowResult, check_sums
 from pkex.results.explanation import Explanation
 from pkex.results.fields import PlotField
 from pkex.results.importance import Importance
+from pkex.tables.token_spans import Analyzed, Located
 
 __all__ = ["SparseExplanation"]
 

@@ -7,7 +7,7 @@ memory in chunks. Each file uses those before it.
 
 For commands, `selection` reads a table with the rows and columns that are asked for, `groups` reads
 groups of columns, `column_notes` says which columns mislead, and `parts` keeps what is done of a
-long table.
+long table. `token_spans` has where in a document the tokens are that its columns count.
 """
 
 __all__: list[str] = []

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.cells import format_cell, format_number, is_missing
-from pkex._util.types import Floats
+from pkex._util.types import Cells, Floats
 from pkex._util.words import pluralise
 from pkex.tables.dates import day_text
 from pkex.tables.differences import adjust_size, outside_size, share_size, superiority
@@ -39,8 +38,6 @@ _LISTED = 3  # categories of a kind in a sentence
 _SHOWN = (0.05, 0.5, 0.95)
 _KEPT = 20  # categories whose shares are kept
 _NAMED = 3.0  # what a new or lost category counts more in the order of a sentence
-
-Cells = NDArray[Any]
 
 
 @dataclass(frozen=True)

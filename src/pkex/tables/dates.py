@@ -7,10 +7,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing
-from pkex._util.types import Floats
+from pkex._util.types import Cells, Floats
 
 __all__ = ["DAYS", "SINCE", "as_days", "day_text", "days_of_array", "days_of_cells", "is_dates"]
 
@@ -52,7 +51,7 @@ def as_days(series: nw.Series[Any]) -> tuple[Floats, str]:
     return days_of_array(cells)
 
 
-def days_of_array(cells: NDArray[Any]) -> tuple[Floats, str]:
+def days_of_array(cells: Cells) -> tuple[Floats, str]:
     """Return an array of datetime64 or timedelta64 in days, and the unit.
 
     >>> days_of_array(np.array(["1970-01-03", "NaT"], dtype="M8[D]"))
@@ -63,7 +62,7 @@ def days_of_array(cells: NDArray[Any]) -> tuple[Floats, str]:
     return np.asarray(passed / _DAY, dtype=np.float64), SINCE if is_moment else DAYS
 
 
-def days_of_cells(cells: NDArray[Any]) -> Floats | None:
+def days_of_cells(cells: Cells) -> Floats | None:
     """Return dates and times as days since 1970, NaN where they are missing; None for all else.
 
     Examples

@@ -35,12 +35,11 @@ from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
-__all__ = ["MAX_COLUMNS", "Codes", "Dependence", "Pair", "codes_of", "cramers_v", "unit_ranks"]
+__all__ = ["MAX_COLUMNS", "Dependence", "Pair", "codes_of", "cramers_v", "unit_ranks"]
 
-Codes = NDArray[np.intp]
 
 MAX_ROWS = 2000
 MAX_COLUMNS = 500
@@ -81,7 +80,7 @@ class Dependence:
     """
 
     def __init__(
-        self, table: Any, rows: Codes | None = None, categorical: Sequence[int] = ()
+        self, table: Any, rows: Indices | None = None, categorical: Sequence[int] = ()
     ) -> None:
         if rows is None:
             rows = np.arange(table.shape[0] if hasattr(table, "shape") else len(table))
@@ -113,7 +112,7 @@ class Dependence:
     def _every(self) -> list[tuple[Pair, float]]:
         """All pairs of columns that can be compared, with their p-values."""
         numbers: dict[int, Floats] = {}
-        categories: dict[int, Codes] = {}
+        categories: dict[int, Indices] = {}
         others: dict[int, NDArray[np.bool_]] = {}  # rows without the commonest value
         for j, (column, kind) in enumerate(_columns(self._sample)):
             if kind == "other" or len(column) < _FEWEST:
@@ -179,7 +178,7 @@ class Dependence:
         return tuple(pairs.values())
 
 
-def _copy_rows(table: Any, rows: Codes) -> Any:
+def _copy_rows(table: Any, rows: Indices) -> Any:
     """Return a copy of some rows."""
     if hasattr(table, "tocsr"):
         return table.tocsr()[rows][:, :MAX_COLUMNS].toarray()
@@ -205,7 +204,7 @@ def _columns(sample: Any) -> list[tuple[NDArray[Any], Kind]]:
     return [(column, kind_of_cells(column)) for column in frame.T]
 
 
-def codes_of(column: NDArray[Any]) -> tuple[Codes, int]:
+def codes_of(column: NDArray[Any]) -> tuple[Indices, int]:
     """Return categories as 0, 1, ..., and how many there are; those missing are one of them."""
     places: dict[Any, int] = {}
     keys = [None if is_missing(cell) else cell for cell in column.tolist()]
@@ -241,7 +240,9 @@ def _of_numbers(numbers: dict[int, Floats]) -> list[tuple[Pair, float]]:
     return [(Pair(places[i], places[j], s), p) for i, j, s, p in rows]
 
 
-def _of_both(numbers: dict[int, Floats], categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
+def _of_both(
+    numbers: dict[int, Floats], categories: dict[int, Indices]
+) -> list[tuple[Pair, float]]:
     from scipy.special import chdtrc
 
     if not numbers:
@@ -257,7 +258,7 @@ def _of_both(numbers: dict[int, Floats], categories: dict[int, Codes]) -> list[t
     return pairs
 
 
-def _of_categories(categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
+def _of_categories(categories: dict[int, Indices]) -> list[tuple[Pair, float]]:
     from scipy.special import chdtrc
 
     pairs, places = [], list(categories)
@@ -270,7 +271,7 @@ def _of_categories(categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
     return pairs
 
 
-def _merge_rare(codes: Codes) -> Codes:
+def _merge_rare(codes: Indices) -> Indices:
     """Return codes in which rare categories are one; those of few rows in all are the commonest."""
     counts = np.bincount(codes)
     rare = counts < _ROWS_OF_A_CATEGORY
@@ -279,7 +280,7 @@ def _merge_rare(codes: Codes) -> Codes:
     else:
         merged = np.where(rare[codes], len(counts), codes)
     _, dense = np.unique(merged, return_inverse=True)
-    result: Codes = dense.reshape(-1).astype(np.intp)
+    result: Indices = dense.reshape(-1).astype(np.intp)
     return result
 
 
@@ -314,7 +315,7 @@ def _of_rare_values(
     return result
 
 
-def cramers_v(one: Codes, other: Codes) -> tuple[float, float]:
+def cramers_v(one: Indices, other: Indices) -> tuple[float, float]:
     """Return Cramer's V of two columns of codes, and chi-squared over the number of rows."""
     shape = (one.max() + 1, other.max() + 1)
     counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing
+from pkex._util.types import Cells
 from pkex.tables.dependence import codes_of, cramers_v, unit_ranks
 
 __all__ = ["PairChange", "largest_pair_change"]
 
-Cells = NDArray[Any]
 
 _SPEARMAN, _CRAMER, _RATIO = "correlation", "Cramér's V", "correlation ratio"
 _CLOSEST = 0.9999  # to 1, where Fisher's transformation ends

@@ -9,7 +9,7 @@ import numpy as np
 
 from pkex.output.files import header as entry
 from pkex.output.files.codec import Content
-from pkex.readers.sklearn.token_spans import Located
+from pkex.tables.token_spans import Located
 
 __all__ = ["SparseArrays"]
 

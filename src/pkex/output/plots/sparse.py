@@ -20,7 +20,7 @@ from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import REST, stored_entries
-from pkex.readers.sklearn.token_spans import Analyzed, Span, spans_of
+from pkex.tables.token_spans import Analyzed, Span, spans_of
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation

@@ -36,16 +36,18 @@ function positions(column) {
     low < high ? Math.min(1, Math.max(0, (cell - low) / (high - low))) : cell - cell + 0.5);
 }
 const grey = new Float32Array(nRows).fill(NaN);
+const columnsOf = report.feature_groups.map((group) => group.map((c) => columns[c])); // by feature
+const isGroup = (feature) => columnsOf[feature].length > 1;
 /** Categories have a colour each; those beyond the last colour share it. */
 const SERIES = 6;
-const levelsOf = (feature) => (report.feature_groups[feature].length === 1 ? columns[report.feature_groups[feature][0]].levels : null) ?? null;
+const levelsOf = (feature) => (isGroup(feature) ? null : columnsOf[feature][0].levels ?? null);
 function painter() {
   const numbers = ramp();
   const series = colours(...Array.from({ length: SERIES }, (_, k) => `c${k}`)).map((channels) => `rgb(${channels})`);
   return (feature, row) => {
     if (feature < 0) return series[0];
     const levels = levelsOf(feature);
-    return levels ? series[Math.min(SERIES - 1, columns[report.feature_groups[feature][0]].cells[row])] : numbers(shade[feature][row]);
+    return levels ? series[Math.min(SERIES - 1, columnsOf[feature][0].cells[row])] : numbers(shade[feature][row]);
   };
 }
 const keysOf = (feature) => {
@@ -53,18 +55,15 @@ const keysOf = (feature) => {
   const shown = levels.length > SERIES ? [...levels.slice(0, SERIES - 1), "others"] : levels;
   return shown.map((name, k) => h("span", { class: "key" }, h("span", { class: `swatch s${k}` }), name));
 };
-const shade = report.feature_groups.map((group) => (group.length === 1 ? positions(columns[group[0]]) : grey));
+const shade = features.map((_, feature) => (isGroup(feature) ? grey : positions(columnsOf[feature][0])));
 
 function cellText(column, row) {
   const cell = column.cells[row];
   if (column.levels) return column.levels[cell];
   return Number.isNaN(cell) ? "missing" : fmt(cell, 6);
 }
-function featureText(feature, row) {
-  const group = report.feature_groups[feature];
-  if (group.length === 1) return cellText(columns[group[0]], row);
-  return group.map((c) => `${columns[c].name} = ${cellText(columns[c], row)}`).join(", ");
-}
+const featureText = (feature, row) => columnsOf[feature]
+  .map((column) => (isGroup(feature) ? `${column.name} = ` : "") + cellText(column, row)).join(", ");
 
 // --- head
 
@@ -196,7 +195,14 @@ function clickable(canvas, points, say) {
 const say = (point) =>
   `Row ${rows[point.row]}${report.predicted_class ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${featureText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}${
     stds ? ` \u00b1 ${fmt(std(point.row, point.feature), 2)}, one posterior standard deviation` : ""}`;
-const rings = (points) => points.map((point) => s("circle", { class: "ring", cx: point.x, cy: point.y, r: 5.5 }));
+/** Let the points of a drawn canvas be pointed at; return what draws rings around those of the chosen row. */
+function ringed(figure, canvas, width, height, points) {
+  const over = s("svg", { class: "over", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  const ring = ({ x, y }) => s("circle", { class: "ring", cx: x, cy: y, r: 5.5 });
+  figure.append(over);
+  clickable(canvas, points, say);
+  return () => over.replaceChildren(...points.filter((point) => point.row === state.row).map(ring));
+}
 
 {
   const { body } = section("beeswarm", `${capitalise(valueName)}s of all rows`, "All rows",
@@ -204,9 +210,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
       stds ? " On the right: \u00b1 1 posterior standard deviation, median over rows." : ""}`);
   const figure = h("div", { class: "figure", id: "swarm" });
   const shown = { count: Math.min(SHORT, nFeatures) };
-  let points = [];
-  let over = null;
-  const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
+  let mark = () => {};
   const draw = responsive(figure, (width) => {
     const { mean } = importance();
     const order = features.map((_, feature) => feature)
@@ -215,7 +219,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
     const frame = lanes(width, { names: order.map((feature) => featureNames[feature]), lane: 30,
       notes: stds ? [order.map((feature) => `\u00b1 ${fmt(median(rows.map((_, row) => std(row, feature))), 2)}`)] : [],
       domain: padded(extent([...all, 0])), axis: axisOfValues(), room: 0.3 });
-    points = order.flatMap((feature, i) => {
+    const points = order.flatMap((feature, i) => {
       const xs = rows.map((_, row) => frame.x(value(row, feature)));
       return swarm(xs, frame.lane / 2 - 3).map((shift, row) =>
         ({ x: xs[row], y: frame.y(i) + shift, row, feature }));
@@ -225,9 +229,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
     const { canvas, context } = canvasOver(figure, width, frame.height);
     const paint = painter();
     dots(context, points, (point) => paint(point.feature, point.row), nRows > 400 ? 1.9 : 2.5);
-    over = s("svg", { class: "over", width, height: frame.height, viewBox: `0 0 ${width} ${frame.height}`, "aria-hidden": "true" });
-    figure.append(over);
-    clickable(canvas, points, say);
+    mark = ringed(figure, canvas, width, frame.height, points);
     mark();
   });
   const categorical = features.map((_, feature) => feature).filter((feature) => levelsOf(feature)).slice(0, SERIES);
@@ -236,7 +238,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
     categorical.map((feature) => h("p", { class: "scale" }, `${featureNames[feature]}:`, keysOf(feature))),
     more(SHORT, nFeatures, shown, draw)]);
   changed.output.push(draw);
-  changed.row.push(mark);
+  changed.row.push(() => mark());
 }
 
 // --- one row
@@ -254,9 +256,9 @@ function known(row) {
   card.classList.add("wide");
   const byPrediction = () => rows.map((_, row) => row)
     .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
-  const input = h("input", numbered
-    ? { type: "number", id: "row-number", min: lowest, max: highest, step: "any", inputmode: "numeric", "aria-describedby": "row-problem" }
-    : { type: "text", id: "row-number", autocomplete: "off", spellcheck: "false", "aria-describedby": "row-problem" });
+  const attributes = numbered ? { type: "number", min: lowest, max: highest, step: "any", inputmode: "numeric" }
+    : { type: "text", autocomplete: "off", spellcheck: "false" };
+  const input = h("input", { id: "row-number", "aria-describedby": "row-problem", ...attributes });
   const problem = h("p", { class: "invalid", id: "row-problem", role: "alert", hidden: true });
   const go = (row) => set("row", Math.max(0, Math.min(nRows - 1, row)));
   const step = (label, text, by) => h("button", { type: "button", "aria-label": label, onclick: () => go(state.row + by) }, text);
@@ -288,7 +290,14 @@ function known(row) {
   const figure = h("div", { class: "figure", id: "waterfall" });
   const values = h("div", { id: "row-table" });
 
+  /** The base value and the prediction of the row. */
+  const startAndEnd = () => [stored[state.output].base[state.row], stored[state.output].predictions[state.row]];
   const label = ({ name, text }) => (text == null ? name : { name, value: text });
+  const bar = (frame, i, from, size) => {
+    const [a, b] = [frame.x(from), frame.x(from + size)];
+    return s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i) - 9,
+      width: Math.max(1, Math.abs(a - b)), height: 18 });
+  };
   /** Values that do not add up: bars from 0, each by itself. */
   const apart = (width, steps) => {
     const sizes = steps.map(({ size }) => size);
@@ -298,21 +307,18 @@ function known(row) {
       names: steps.map(label), notes: [sizes.map((size) => signed(size, decimals))],
       domain: padded(extent([0, ...ends])), lane: 28, zero: true, axis: axisOfValues(), room: 0.42,
     });
-    sizes.forEach((size, i) => {
-      const [a, b] = [frame.x(0), frame.x(size)];
-      frame.svg.append(s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i) - 9,
-        width: Math.max(1, Math.abs(a - b)), height: 18 }));
-      if (steps[i].spread) frame.svg.append(whisker(frame, i, ends[2 * i], ends[2 * i + 1]));
+    steps.forEach(({ size, spread }, i) => {
+      frame.svg.append(bar(frame, i, 0, size));
+      if (spread) frame.svg.append(whisker(frame, i, size - spread, size + spread));
     });
     frame.svg.setAttribute("aria-label", `Values of row ${rows[state.row]}; the table beside it has the numbers.`);
     return frame.svg;
   };
 
   const draw = responsive(figure, (width) => {
-    const { base, predictions } = stored[state.output];
-    const [start, end] = [base[state.row], predictions[state.row]];
-    const bars = known(state.row);
-    const left = bars.splice(report.waterfall).length + names.length - nFeatures - (report.extras[state.output]?.[state.row]?.length ?? 0);
+    const [start, end] = startAndEnd();
+    const bars = known(state.row).slice(0, report.waterfall);
+    const left = names.length - bars.length;
     const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
     const steps = bars.map(([feature, size, text, spread]) => ({ name: names[feature], text, size, spread: spread ?? 0 }));
     if (report.efficient && (left > 0 || !report.complete)) {
@@ -330,29 +336,24 @@ function known(row) {
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
       domain: padded(extent([start, end, ...steps.flatMap(({ to, spread }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: directions() ? `${noun} (+ ${directions()[0]}, ${MINUS} ${directions()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
     });
-    const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
-    frame.svg.append(
-      s("line", { class: "mark", x1: frame.x(start), x2: frame.x(start), y1: first - 9, y2: first + 9 }),
-      s("line", { class: "mark", x1: frame.x(end), x2: frame.x(end), y1: last - 9, y2: last + 9 }));
+    const upright = (kind, at, y1, y2) => s("line", { class: kind, x1: frame.x(at), x2: frame.x(at), y1, y2 });
+    const mark = (i, at) => upright("mark", at, frame.y(i) - 9, frame.y(i) + 9);
+    const link = (i, at) => upright("link", at, frame.y(i) + 9, frame.y(i + 1) - 9);
+    frame.svg.append(mark(0, start), mark(steps.length + 1, end));
     steps.forEach(({ from, to, size, spread }, i) => {
-      const [a, b] = [frame.x(from), frame.x(to)];
-      frame.svg.append(
-        s("line", { class: "link", x1: a, x2: a, y1: frame.y(i) + 9, y2: frame.y(i + 1) - 9 }),
-        s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i + 1) - 9,
-          width: Math.max(1, Math.abs(a - b)), height: 18 }));
+      frame.svg.append(link(i, from), bar(frame, i + 1, from, size));
       if (spread) frame.svg.append(whisker(frame, i + 1, to - spread, to + spread));
     });
-    frame.svg.append(s("line", { class: "link", x1: frame.x(end), x2: frame.x(end), y1: frame.y(steps.length) + 9, y2: last - 9 }));
+    frame.svg.append(link(steps.length, end));
     frame.svg.setAttribute("aria-label", `Waterfall of row ${rows[state.row]} from base value ${fmt(start)} to ${noun} ${fmt(end)}; the table beside it has the numbers.`);
     figure.replaceChildren(frame.svg);
   });
   const update = () => {
-    const { base, predictions } = stored[state.output];
     input.value = rows[state.row];
     problem.hidden = true;
     previous.setAttribute("aria-disabled", state.row === 0);
     next.setAttribute("aria-disabled", state.row === nRows - 1);
-    const [start, end] = [base[state.row], predictions[state.row]];
+    const [start, end] = startAndEnd();
     sentence.textContent = `Row ${rows[state.row]}${report.predicted_class ? ` (${classOf(state.row)})` : ""}: the ${noun}${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
     const entries = known(state.row);
     const decimals = decimalsFor(Math.abs(entries[0][1]));
@@ -368,8 +369,7 @@ function known(row) {
     h("span", { class: "key" }, h("span", { class: "swatch up" }), directions() ? `pushes ${directions()[0]}` : `raises the ${noun}`),
     h("span", { class: "key" }, h("span", { class: "swatch down" }), directions() ? `pushes ${directions()[1]}` : "lowers it"),
     stds ? h("span", {}, `\u00b7 whiskers: ${report.whiskers.posterior}`) : null]);
-  card.insertBefore(h("div", { class: "controls" }, stepper,
-    quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
+  card.insertBefore(h("div", { class: "controls" }, stepper, quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
   body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), values));
   changed.output.push(update);
   changed.row.push(update);
@@ -384,11 +384,9 @@ function known(row) {
   card.classList.add("wide");
   const figure = h("div", { class: "figure", id: "scatter" });
   const legend = h("p", { class: "scale" });
-  let points = [];
-  let over = null;
-  const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
+  let mark = () => {};
   const drawScatter = (width) => {
-    const column = columns[report.feature_groups[state.feature][0]];
+    const [column] = columnsOf[state.feature];
     const high = Math.max(260, Math.min(400, width * 0.45)) - 46;
     const present = rows.map((_, row) => row).filter((row) => !Number.isNaN(column.cells[row]));
     const ends = column.levels ? [0, column.levels.length - 1] : bulk(column.cells);
@@ -421,23 +419,21 @@ function known(row) {
     const coloured = state.colour >= 0;
     // rows of one text stand side by side, in the same order at every drawing
     const aside = (row) => (column.levels ? ((row * 0.618034) % 1 - 0.5) * 0.5 : 0);
-    points = present.map((row) => ({ x: x(inside(column.cells[row]) + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
+    const points = present.map((row) => ({ x: x(inside(column.cells[row]) + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
     figure.replaceChildren(svg);
     const { canvas, context } = canvasOver(figure, width, height);
     const paint = painter();
     if (stds) strokes(context, points, (point) => paint(state.colour, point.row), (point) => around(point.row).map(y));
     context.globalAlpha = 0.75;
     dots(context, points, (point) => paint(state.colour, point.row), nRows > 400 ? 2.5 : 3);
-    over = s("svg", { class: "over", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
-    figure.append(over);
-    clickable(canvas, points, say);
+    mark = ringed(figure, canvas, width, height, points);
     mark();
     legend.hidden = !coloured && !stds;
     legend.replaceChildren(...(!coloured ? [] : levelsOf(state.colour) ? [`${featureNames[state.colour]}:`, ...keysOf(state.colour)]
       : [`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high"]), ...(stds ? [h("span", {}, "lines: \u00b1 1 posterior standard deviation")] : []));
   };
   // a feature group has no axis
-  const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.feature_groups[feature].length === 1);
+  const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => !isGroup(feature));
   if (options.length === 0) body.append("Every feature here is a group of columns, which has no axis.");
   else {
     state.feature = options[0][0];
@@ -447,7 +443,7 @@ function known(row) {
       choice("feature", "Feature", options, state.feature, (feature) => { state.feature = feature; draw(); }),
       choice("colour", "Colour by", [[-1, "nothing"], ...options], -1, (feature) => { state.colour = feature; draw(); })), body);
     changed.output.push(draw);
-    changed.row.push(mark);
+    changed.row.push(() => mark());
   }
 }
 

@@ -264,10 +264,10 @@ class Process:
         posterior = replace(self._posterior(index, kernel, points), mixture=mixture, sample=sample)
         parts = [expansion(points, alpha, kernel, offset, posterior=posterior)]
         if slope.any():
-            sure = Posterior(
+            certain = Posterior(
                 np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0, mixture=mixture, sample=sample
             )
-            parts.append(expansion(slope[None], np.ones(1), Linear(), posterior=sure))
+            parts.append(expansion(slope[None], np.ones(1), Linear(), posterior=certain))
         return parts
 
     def _posterior(self, index: Index, kernel: Kernel, points: Floats) -> Posterior:

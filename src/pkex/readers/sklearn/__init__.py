@@ -4,6 +4,5 @@
 - `density`: kernel density estimates;
 - `kernels`: scikit-learn's kernels as pkex's;
 - `columns`: transformers that make each column from one column;
-- `wrappers`: pipelines, searches, and what else stands around a model;
-- `token_spans`: where the tokens of a vectorizer are in a text.
+- `wrappers`: pipelines, searches, and what else stands around a model.
 """

@@ -78,13 +78,13 @@ def linear_classifier(model: Any, given: Given) -> Reading:
     )
 
 
-def _weighted(model: Any, given: Given, offset: Any) -> KernelExpansion:
+def _weighted(model: Any, given: Given, intercept: Any) -> KernelExpansion:
     refuse_given(given, model)
     weights = to_dense(model.coef_).astype(np.float64)
     weights = weights.reshape(-1, weights.shape[-1])
     alpha, names = np.eye(len(weights)), names_of(model, given)
-    offset = np.broadcast_to(np.asarray(offset, dtype=np.float64).reshape(-1), len(weights))
-    return KernelExpansion(weights, alpha, Linear(), offset, names, background=None)
+    intercepts = np.broadcast_to(np.asarray(intercept, dtype=np.float64).reshape(-1), len(weights))
+    return KernelExpansion(weights, alpha, Linear(), intercepts, names, background=None)
 
 
 def _logistic(model: Any, reading: Reading) -> bool:
@@ -95,9 +95,9 @@ def _logistic(model: Any, reading: Reading) -> bool:
     """
     if not hasattr(model, "predict_proba"):
         return False
-    weights, offset = reading.expansion.points, reading.expansion.intercepts
+    weights, intercepts = reading.expansion.points, reading.expansion.intercepts
     reach = np.abs(weights @ weights.T).max() or 1.0
-    middle = np.linalg.lstsq(weights, -offset, rcond=None)[0]  # where the classes are on a par
+    middle = np.linalg.lstsq(weights, -intercepts, rcond=None)[0]  # where the classes are on a par
     rows = middle + np.concatenate([0.0 * weights, weights / reach, -2.0 * weights / reach])
     scores = np.asarray(reading.predict(rows)).reshape(len(rows), -1)
     if scores.shape[1] == 1:

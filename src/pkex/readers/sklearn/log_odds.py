@@ -44,7 +44,7 @@ def binary(reading: Reading, slope: float, shift: float) -> Reading:
     """Return the reading of two classes with the log-odds ``slope * f + shift``."""
     assert reading.classes is not None
     names = reading.expansion.output_names
-    classes = replace(reading.classes, number=LOG_ODDS)
+    classes = replace(reading.classes, output_kind=LOG_ODDS)
     return _map_reading(reading, np.array([[slope]]), shift, names or (), classes)
 
 
@@ -56,8 +56,8 @@ def softmax(reading: Reading, slope: float) -> Reading:
     weights = slope * (k * np.eye(k) - 1.0) / (k - 1)
     classes = replace(
         reading.classes,
-        sides=tuple((name, None) for name in names),
-        number=f"mean {LOG_ODDS} of each class against each other class",
+        output_classes=tuple((name, None) for name in names),
+        output_kind=f"mean {LOG_ODDS} of each class against each other class",
     )
     return _map_reading(reading, weights, 0.0, names, classes)
 
@@ -75,8 +75,8 @@ def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
     if given.outputs == LOG_ODDS:
         return binary(reading, -float(slopes[0]), float(model._probB[0]))
     assert reading.classes is not None
-    number = f"{reading.classes.number}, not the {LOG_ODDS}, which outputs='{LOG_ODDS}' explains"
-    return replace(reading, classes=replace(reading.classes, number=number), choices=(LOG_ODDS,))
+    kind = f"{reading.classes.output_kind}, not the {LOG_ODDS}, which outputs='{LOG_ODDS}' explains"
+    return replace(reading, classes=replace(reading.classes, output_kind=kind), choices=(LOG_ODDS,))
 
 
 def _map_reading(

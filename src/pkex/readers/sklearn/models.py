@@ -90,7 +90,7 @@ def classification_machine(model: Any, given: Given) -> Reading:
     """SVC and NuSVC: the decision function; for k classes, the mean of those of its pairs.
 
     With ``probability=True`` and two classes ``outputs="log-odds"`` explains the log-odds. A
-    positive value speaks for the class, or for the one named first. The scores of
+    positive value pushes towards the class, or for the one named first. The scores of
     ``decision_function_shape="ovr"`` count votes of the pairs; votes are steps, not sums of
     kernels, so no values can add up to them.
     """
@@ -139,7 +139,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
 
     With scaled eigenvectors A the component is ``sum_i A_i kc(x, x_i)``, where the centred kernel
     kc subtracts the means over the training points; that is an expansion with the coefficients
-    ``A_i - mean(A)`` and an offset.
+    ``A_i - mean(A)`` and an intercept.
     """
     check_fitted(model, "eigenvectors_")
     gamma = model.gamma if model.gamma is not None else getattr(model, "gamma_", None)
@@ -205,7 +205,7 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
 def two_classes(
     reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any] | None
 ) -> Reading:
-    """Return the reading of a machine whose positive values speak for the second class."""
+    """Return the reading of a machine whose positive values push towards the second class."""
     no, yes = map(str, labels)
     return replace(
         reading,
@@ -245,13 +245,13 @@ def by_pairs(
     """Return the reading of machines that each tell two of k classes apart, as it is wanted.
 
     Pairs come in the order of `itertools.combinations`; `positive` says which class of a pair,
-    0 or 1, positive values speak for.
+    0 or 1, positive values push towards.
     """
     names = tuple(map(str, labels))
     if given.outputs == "ovo":
-        sides = make_pairs(names, positive)
-        titles = [f"{yes} vs {no}" for yes, no in sides]
-        classes = Classes(names, sides, f"{number} of each pair of classes", predict)
+        pairs = make_pairs(names, positive)
+        titles = [f"{yes} vs {no}" for yes, no in pairs]
+        classes = Classes(names, pairs, f"{number} of each pair of classes", predict)
         expansion = evolve(reading.expansion, output_names=titles)
         return replace(reading, expansion=expansion, classes=classes, choices=CHOICES)
     means = ClassMeans(len(names), positive)

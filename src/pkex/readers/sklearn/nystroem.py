@@ -62,7 +62,7 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
     if any(part.kernel != Linear() or part.preparation is not None for part in parts):
         return None
     weights = np.sum([part.points.T @ part.alpha for part in parts], axis=0)
-    offset = np.sum([part.intercepts for part in parts], axis=0)
+    intercepts = np.sum([part.intercepts for part in parts], axis=0)
     after = tuple(nameless(each) for each in steps[places[-1] :])
     zero, slope = _affine(after[1:], step.components_.shape[0])
     if step.kernel == "precomputed":
@@ -77,7 +77,7 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
         points,
         to_dense(step.normalization_).T @ (slope @ weights),
         kernel,
-        zero @ weights + offset,
+        zero @ weights + intercepts,
         getattr(step, "feature_names_in_", None),
         inner.expansion.output_names,
         background="landmarks",

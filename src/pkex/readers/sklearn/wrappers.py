@@ -224,7 +224,7 @@ def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading,
         predict, expansion = Chain(_drop_names, predict), _without_names(expansion, model)
     reading = Reading(_rename(expansion, model, given), predict, max(r.tol for r in readings))
     classes = readings[0].classes
-    return reading, None if classes is None else classes.number
+    return reading, None if classes is None else classes.output_kind
 
 
 def _predict(model: Any, given: Given, X: Any) -> Any:

@@ -4,7 +4,7 @@ A vectorizer lists tokens without their places. It first makes the text plain (l
 stripped) and then finds tokens in that from left to right. So the plain text is made letter by
 letter, with the place of each letter, and the tokens are looked for in their order. Tokens of
 several words reach from the first to the last of them; those of letters are looked for everywhere.
-A tokenizer of the user's own may return something else than parts of the text (stems): then every
+A custom tokenizer may return something else than parts of the text (stems): then every
 word is analysed by itself, and stands for what comes out.
 """
 
