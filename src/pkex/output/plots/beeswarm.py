@@ -76,8 +76,9 @@ class BeeswarmDisplay(ExplanationDisplay):
         ax.set_xlim(low - room, high + room)
         bins = max(20.0, canvas.size[0] * 72.0 / _STEP) / (high - low)
         for place, values in enumerate(lanes.values.T):
-            is_feature = place < len(lanes.features)
-            cells = feature_values(one, int(lanes.features[place])) if is_feature else None
+            feature = lanes.features[place] if place < len(lanes.features) else None
+            single = feature is not None and len(one.feature_groups[feature]) == 1
+            cells = feature_values(one, feature) if single else None
             colours: Any = theme(palette.MISSING) if cells is None else cells.colours(theme)
             swarm, words = place + _swarm(values * bins), []
             std = None if stds is None or np.isnan(stds[:, place]).all() else stds[:, place]

@@ -65,27 +65,16 @@ class DependenceDisplay(ExplanationDisplay):
             As for every plot.
         """
         self._before = f"{feature!r}, "
-        self.feature = self._column(feature, "dependence plot")
-        self.color = None if color is None else self._column(color, "colour")
+        self.feature = self._position(feature, "feature", "dependence plot")
+        self._cells, self._color = feature_values(self.result, self.feature, _PLACES), None
+        if color is not None:
+            self.color = self._position(color, "feature", "colour")
+            self._color = feature_values(self.result, self.color)
         return self._draw_panels(self.result, ax, output)
-
-    def _column(self, feature: str | int, kind: str) -> int:
-        """Return the number of a feature of one column."""
-        place = self._position(feature, "feature", kind)
-        name, columns = self.result.feature_names[place], self.result.feature_groups[place]
-        if len(columns) > 1:
-            raise ValueError(
-                f"{name!r} is a group of {len(columns)} columns and has no single value to draw; "
-                "choose a feature of one column."
-            )
-        return place
 
     def _draw(self, one: Explanation, canvas: Canvas) -> None:
         canvas.frame()
-        ax, theme = canvas.ax, canvas.theme
-        cells = feature_values(one, self.feature, _PLACES)
-        by = None if self.color is None else feature_values(one, self.color)
-        assert cells is not None  # as it is not a group
+        ax, theme, cells, by = canvas.ax, canvas.theme, self._cells, self._color
         values, name = one.values[:, self.feature], one.feature_names[self.feature]
         known, levels = ~np.isnan(cells.numbers), _levels(cells)
         x, beyond = cells.numbers, np.zeros(len(values), dtype=np.int64)
@@ -119,10 +108,10 @@ class DependenceDisplay(ExplanationDisplay):
         ax.set_ylabel(self._label_of_values(one))
 
     def _finish(self) -> None:
-        by = None if self.color is None else feature_values(self.result, self.color)
-        if by is None or self.color is None:
+        by, ax = self._color, self.axes_[-1]
+        if by is None:
             return
-        title, ax = self.result.feature_names[self.color], self.axes_[-1]
+        title = self.result.feature_names[self.color]
         if not by.categories:
             self._draw_ramp(title, by)
             return

@@ -15,7 +15,7 @@ from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, jitter
 from pkex.output.plots.labels import literal, short
-from pkex.output.plots.shades import FeatureValues, as_numbers
+from pkex.output.plots.shades import FeatureValues, as_numbers, feature_cells
 
 if TYPE_CHECKING:
     from pkex.results.interactions import Interactions
@@ -275,15 +275,7 @@ class PairDisplay(Display):
 
     def _column(self, feature: int) -> FeatureValues:
         """Return the values of a feature of one column; text as codes."""
-        interactions = self.result
-        assert interactions.data is not None
-        columns = interactions.feature_groups[feature]
-        if len(columns) != 1:
-            raise ValueError(
-                f"{interactions.feature_names[feature]!r} is a group of {len(columns)} columns, "
-                "which has no axis; choose features of one column."
-            )
-        cells: Any = interactions.data[:, columns[0]]
+        cells = feature_cells(self.result, feature)
         numbers, dated = as_numbers(cells)
         if numbers is not None and not dated:
             return FeatureValues(numbers)
