@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pkex._util.extras import import_optional
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import brief
 from pkex.output.plots.docstrings import fill_docstrings
 from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import LETTERS, WIDE, room_for
@@ -83,6 +85,15 @@ class Display:
         """Refuse a result from which no row was selected."""
         if not len(self.result):
             raise ValueError("there are no rows, so there is nothing to draw.")
+
+    def _position(self, key: str | int, noun: str, kind: str) -> int:
+        """Return the position of the one row or feature that a plot of this kind is of."""
+        names = self.result.feature_names
+        features = Axis("feature", len(names), names)
+        [places] = select(key, [features if noun == "feature" else Axis(noun, len(self.result))])
+        if len(places) != 1:
+            raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
+        return int(places[0])
 
     def _canvas(self, ax: Axes | None, width: float, height: float) -> Canvas:
         """Return what to draw in: given axes, or those of a new figure of so many inches."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex._util.types import Indices
-from pkex._util.validation import brief, check_count, is_index
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes
@@ -66,9 +66,7 @@ class InfluenceDisplay(Display):
         check_count(max_rows, "max_rows", 1)
         check_count(max_features, "max_features", 1)
         self._check_rows()
-        one, count = self.result.select_output(output, "plot"), len(self.result)
-        if not is_index(row) or not -count <= row < count:
-            raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
+        one, row = self.result.select_output(output, "plot"), self._position(row, "row", "plot")
         places = largest_lines(one, row, max_rows)
         split, lines = one.feature_values[row, places], one.train_rows[row, places]
         features = most_important(np.abs(split).sum(axis=0), max_features)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from pkex._util.days import day_text
 from pkex._util.extras import import_optional
-from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, check_count
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas
@@ -163,15 +162,6 @@ class ExplanationDisplay(Display):
                 "the explanation holds a selection of the features, which does not add up to the "
                 "prediction; draw the waterfall before selecting."
             )
-
-    def _position(self, key: str | int, noun: str, kind: str) -> int:
-        """Return the position of the one row or feature that a plot of this kind is of."""
-        names = self.result.feature_names
-        features = Axis("feature", len(names), names)
-        [places] = select(key, [features if noun == "feature" else Axis(noun, len(self.result))])
-        if len(places) != 1:
-            raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
-        return int(places[0])
 
     def _draw_ramp(self, title: str, cells: FeatureValues | None = None) -> None:
         """Draw the ramp of colours beside the first line of panels.
