@@ -10,10 +10,10 @@ import numpy as np
 from pkex._util.cells import format_cell
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, check_count, is_index
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, jitter
+from pkex.output.plots.drawing import Axes, Canvas, jitter
 from pkex.output.plots.labels import literal, short
 from pkex.output.plots.shades import FeatureValues, as_numbers, feature_cells
 
@@ -28,32 +28,26 @@ _NUMBERS = 8  # features of a heat map whose cells have room for numbers
 _LINES = 40  # pairs of a network
 _FEW = 5  # levels of a column whose points are drawn side by side
 
+Write = Callable[[float], str]
+
 
 class PairTableDisplay(Display):
     """A display that may draw a table of pairs."""
 
     def _draw_table(
-        self,
-        ax: Axes | None,
-        table: Floats,
-        names: Sequence[str],
-        title: str,
-        *,
-        signed: bool = False,
-        write: Callable[[float], str],
-        label: str = "",
-    ) -> None:
-        """Draw a symmetric table; its diagonal means nothing and is left out.
+        self, ax: Axes | None, table: Floats, names: Sequence[str], write: Write, signed: bool
+    ) -> tuple[Canvas, Any]:
+        """Draw a symmetric table; return where, and the colours; `write` gives the text of a cell.
 
-        Without signs colours begin at 0, as there is nothing below. `write` returns the text of a
-        cell.
+        Its diagonal means nothing and is left out. Without signs colours begin at 0, as there is
+        nothing below.
         """
         count = len(names)
         canvas = self._canvas(ax, 2.6 + 0.42 * count, 1.6 + 0.4 * count)
         canvas.frame("")
         ax, theme = canvas.ax, canvas.theme
         cells = np.where(np.eye(count, dtype=bool), np.nan, table)
-        largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+        largest = _largest(cells)
         colours = theme.diverging() if signed else theme.rising()
         colours = colours.with_extremes(bad=theme(palette.GRID))
         image = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
@@ -62,12 +56,11 @@ class PairTableDisplay(Display):
         ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, shown)
         ax.tick_params(labelcolor=ink)
-        canvas.title(title)
         for i, j in np.argwhere(~np.isnan(cells)):
             colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
             text = write(float(cells[i, j]))
             ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
-        canvas.colour_bar(image, label)
+        return canvas, image
 
 
 class _AllPairsDisplay(PairTableDisplay):
@@ -87,15 +80,13 @@ class _AllPairsDisplay(PairTableDisplay):
         interactions, count = self.result.select_output(output, "plot"), len(self.result)
         if row is None and count == 1:
             row = 0
-        if row is not None and (not is_index(row) or not -count <= row < count):
-            raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
-        assert interactions.pairs is not None
-        assert interactions.main is not None
+        main, pairs = np.asarray(interactions.main), np.asarray(interactions.pairs)
         if row is None:
-            pairs, main = interactions.sizes, np.abs(interactions.main).mean(axis=0)
+            pairs, main = interactions.sizes, np.abs(main).mean(axis=0)
             title = f"mean |{interactions.index}| of {count} rows"
         else:
-            pairs, main = interactions.pairs[row], interactions.main[row]
+            row = self._position(row, "row", "plot of interactions")
+            pairs, main = pairs[row], main[row]
             title = f"{interactions.index} of row {interactions.row_names[row]}"
             if interactions.explained != "prediction":
                 title = f"{interactions.index} of {interactions.explained.replace('^2', '²')}"
@@ -135,7 +126,9 @@ class InteractionsDisplay(_AllPairsDisplay):
         """
         names, pairs, _, signed, title = self._pairs(row, max_display, output)
         number = "" if len(names) > _NUMBERS else "{:+.2g}" if signed else "{:.2g}"
-        self._draw_table(ax, pairs, names, title, signed=signed, write=number.format)
+        canvas, image = self._draw_table(ax, pairs, names, number.format, signed)
+        canvas.title(title)
+        canvas.colour_bar(image)
         return self
 
 
@@ -200,8 +193,8 @@ class NetworkDisplay(_AllPairsDisplay):
 
 
 def _largest(values: Floats) -> float:
-    """Return the largest size of values, 1 where all are 0."""
-    return float(np.abs(values).max(initial=0.0)) or 1.0
+    """Return the largest size of values but for NaN, 1 where all are 0."""
+    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
 
 
 class PairDisplay(Display):

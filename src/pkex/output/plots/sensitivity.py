@@ -111,13 +111,13 @@ class PairsDisplay(PairTableDisplay):
         sensitivity = self.result.select_output(output, "plot")
         check_count(max_display, "max_display", 1)
         shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
-        pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
-        self._draw_table(
-            ax,
-            100.0 * np.maximum(pairs, 0.0),
-            [sensitivity.feature_names[i] for i in shown],
-            "second-order Sobol indices",
-            write=lambda percent: f"{percent:.2g}" if percent >= 0.05 else "",
-            label="% of the variance",
-        )
+        names = [sensitivity.feature_names[i] for i in shown]
+        percents = 100.0 * np.maximum(sensitivity.second_order, 0.0)[np.ix_(shown, shown)]
+        canvas, image = self._draw_table(ax, percents, names, _write_percent, signed=False)
+        canvas.title("second-order Sobol indices")
+        canvas.colour_bar(image, "% of the variance")
         return self
+
+
+def _write_percent(percent: float) -> str:
+    return f"{percent:.2g}" if percent >= 0.05 else ""
