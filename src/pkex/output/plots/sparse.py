@@ -15,12 +15,12 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
-from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import REST, stored_entries
-from pkex.readers.sklearn.token_spans import Analyzed, Span, spans_of
+from pkex.readers.sklearn.token_spans import Analyzed, Span, spans_of_words
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -103,11 +103,7 @@ class SparsePlots(ExplanationPlots):
         <TextPlot of 10 letters, 2 tokens>
         """
         explanation = self._sparse.select_output(output, "plot.text")
-        if not is_index(row) or not -len(explanation) <= row < len(explanation):
-            raise IndexError(
-                f"there is no row {brief(row)}; the rows are numbered 0 to {len(explanation) - 1}."
-            )
-        row = int(row) % len(explanation)
+        [row] = select([row], [Axis("row", len(explanation))])[0].tolist()
         known = None if explanation.texts is None else explanation.texts[row]
         letters = known if text is None else text
         if letters is None:
@@ -132,13 +128,8 @@ class SparsePlots(ExplanationPlots):
         """Return the spans of a text, by the vectorizer where it is known."""
         if isinstance(explanation.spans, Analyzed) or (is_known and explanation.spans is not None):
             return explanation.spans.of(row, text)
-        from sklearn.feature_extraction.text import CountVectorizer
-
         stored, _ = stored_entries(explanation.data, row)
-        columns = {explanation.column_names[j]: int(j) for j in stored}
-        most = max((len(name.split()) for name in columns), default=1)
-        words = CountVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, max(1, most)))
-        return spans_of(words, columns, text)
+        return spans_of_words({explanation.column_names[j]: int(j) for j in stored}, text)
 
 
 @dataclass(frozen=True)
