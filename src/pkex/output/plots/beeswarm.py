@@ -76,7 +76,7 @@ class BeeswarmDisplay(ExplanationDisplay):
         ax.set_xlim(low - room, high + room)
         bins = max(20.0, canvas.size[0] * 72.0 / _STEP) / (high - low)
         for place, values in enumerate(lanes.values.T):
-            feature = lanes.features[place] if place < len(lanes.features) else None
+            feature: Any = lanes.features[place] if place < len(lanes.features) else None
             single = feature is not None and len(one.feature_groups[feature]) == 1
             cells = feature_values(one, feature) if single else None
             colours: Any = theme(palette.MISSING) if cells is None else cells.colours(theme)
