@@ -112,7 +112,8 @@ class PairsDisplay(PairTableDisplay):
         check_count(max_display, "max_display", 1)
         shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
         names = [sensitivity.feature_names[i] for i in shown]
-        percents = 100.0 * np.maximum(sensitivity.second_order, 0.0)[np.ix_(shown, shown)]
+        pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
+        percents = 100.0 * np.maximum(pairs, 0.0)
         canvas, image = self._draw_table(ax, percents, names, _write_percent, signed=False)
         canvas.title("second-order Sobol indices")
         canvas.colour_bar(image, "% of the variance")
