@@ -33,9 +33,10 @@ _NOTES = {
 
 
 def payload(
-    attribution: Attribution, sample_names: tuple[str, str] | None, alpha: float
+    attribution: Attribution, sample_names: tuple[str, str] | None, alpha: float | None
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    alpha = attribution.alpha if alpha is None else alpha
     two_samples = attribution.target_kernel is None
     named = attribution.sample_names
     samples = sample_names or ((named[0], named[1]) if two_samples else ("X", named[0]))

@@ -22,8 +22,11 @@ _NOTES = {
 }
 
 
-def payload(change: Change, sample_names: tuple[str, str] | None, alpha: float) -> dict[str, Any]:
+def payload(
+    change: Change, sample_names: tuple[str, str] | None, alpha: float | None
+) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    alpha = change.alpha if alpha is None else alpha
     count = len(change.feature_names)
 
     def by_output(array: Any) -> list[Any]:

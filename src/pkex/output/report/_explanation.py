@@ -7,12 +7,15 @@ values of each row come along where they belong to other features.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import format_label
 from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.report import _page as page
 from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
@@ -31,12 +34,13 @@ _MAX_CELLS = 400_000  # of all outputs together
 
 
 def payload(
-    explanation: Explanation, row_names: list[int | str], totals: Totals | None = None
+    explanation: Explanation, row_names: Sequence[int | str] | None, totals: Totals | None
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them.
 
     `totals` are those of more rows than the explanation has, which then is a sample of them.
     """
+    names = _row_names(row_names, explanation)
     totals = totals or explanation.totals()
     importance = totals.importance
     values, base, predictions = explanation.with_output_axis()
@@ -54,7 +58,7 @@ def payload(
         "title": f"Which features drive the {explanation.quantity or 'predictions'}",
         "facts": _facts(explanation, totals),
         "n_rows": totals.n_rows,
-        "rows": [page.cut(row_names[row]) for row in rows],
+        "rows": [page.cut(names[row]) for row in rows],
         "meaning": describe_output(explanation),
         "output_classes": explanation.output_classes,
         "predicted_class": _classes(explanation.predicted_class, rows),
@@ -86,6 +90,26 @@ def payload(
         "predictions": [page.pack(predictions[rows, k], exact=True) for k in outputs],
         "extras": [_extras(explanation, kept, stds, rows, shown, k) for k in outputs],
     }
+
+
+def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
+    """Return what to call the rows: numbers if all names are, else text."""
+    names: Any = explanation.row_index
+    if names is None:
+        names = range(len(explanation))
+    if given is not None:
+        names = given
+        if len(names) != len(explanation):
+            raise ValueError(
+                f"row_names has {len(names)} entries, but the explanation has {len(explanation)} "
+                "rows; give one for each."
+            )
+        wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
+        if wrong:
+            raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
+    if all(is_index(entry) for entry in names):
+        return [int(entry) for entry in names]
+    return [format_label(entry) for entry in names]
 
 
 def _posterior(explanation: Explanation) -> str | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.cells import is_missing, is_number
+from pkex._util.files import write_atomically
 from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import categories
@@ -35,10 +38,10 @@ __all__ = [
     "column_data",
     "cut",
     "finite",
-    "html",
     "make_facts",
     "pack",
     "sample_rows",
+    "write",
 ]
 
 Fact = dict[str, str]
@@ -56,8 +59,13 @@ _MAX_TEXT = 80  # letters
 _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page shows
 
 
-def html(payload: dict[str, Any]) -> str:
-    """Return the page."""
+def write(payload: dict[str, Any], path: str | os.PathLike[str], name: str) -> None:
+    """Write a page; an existing file is replaced atomically. `name` is an example, for messages."""
+    content = _html(payload | {"version": import_module("pkex").__version__}).encode()
+    write_atomically(path, lambda file: file.write(content), name)
+
+
+def _html(payload: dict[str, Any]) -> str:
     style = palette.css() + _asset("report.css")
     scripts = ["report.js", f"{payload['kind']}.js"]
     scripts += ["interactions.js"] if "interactions" in payload else []
