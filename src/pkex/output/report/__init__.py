@@ -127,6 +127,7 @@ def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
 
 
 def _check_alpha(alpha: float | None) -> float | None:
-    if alpha is not None and not 0.0 < check_number(alpha, "alpha") < 1.0:
+    checked = None if alpha is None else check_number(alpha, "alpha")
+    if checked is not None and not 0.0 < checked < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-    return alpha
+    return checked

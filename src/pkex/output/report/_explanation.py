@@ -49,8 +49,8 @@ def payload(
     affordable = max(100, _MAX_CELLS // (len(shown) * n_outputs))
     rows = page.sample_rows(n_rows, min(MAX_ROWS, affordable))
     tables = {"mean": importance.values, "error": importance.standard_errors}
-    if explanation.removal == "neutral":
-        tables["centred"] = importance.centred
+    tables |= {"centred": importance.centred} if importance.neutral else {}
+    means = {name: page.by_output(table, n_features) for name, table in tables.items()}
     groups = [explanation.feature_groups[feature] for feature in shown]
     kept, columns = values[rows], sorted({c for group in groups for c in group})
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)[rows]
@@ -68,13 +68,7 @@ def payload(
         "value_name": value_name(explanation),
         "efficient": explanation.efficient,
         "waterfall": WATERFALL,
-        "importance": [
-            {
-                name: page.finite(table.reshape(n_features, -1)[:, k])
-                for name, table in tables.items()
-            }
-            for k in outputs
-        ],
+        "importance": [{name: column[k] for name, column in means.items()} for k in outputs],
         "features": shown.tolist(),
         "feature_groups": [list(map(columns.index, group)) for group in groups],
         "columns": [

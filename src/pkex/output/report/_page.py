@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Fact",
     "accuracy",
+    "by_output",
     "column_data",
     "cut",
     "finite",
@@ -106,6 +107,17 @@ def finite(numbers: ArrayLike | None) -> Any:
         return None
     array = np.asarray(numbers, dtype=np.float64)
     return [float(f"{x:.8g}") if np.isfinite(x) else None for x in array]
+
+
+def by_output(table: ArrayLike, count: int) -> list[Any]:
+    """Return the numbers of so many features for each output, as `finite` has them.
+
+    Examples
+    --------
+    >>> by_output([[1.0, 2.0], [3.0, np.nan]], 2)
+    [[1.0, 3.0], [2.0, None]]
+    """
+    return list(map(finite, np.reshape(table, (count, -1)).T))
 
 
 def sample_rows(n_rows: int, most: int) -> NDArray[np.intp]:
