@@ -13,7 +13,7 @@ so do ranges of numbers, by their quantiles, where a histogram would be a single
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,8 @@ __all__ = [
     "between",
     "bulk",
     "categories",
-    "is_constant",
     "picture",
+    "varied_columns",
 ]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
@@ -121,7 +121,18 @@ def picture(
     return _with_target(first[:, column], second[:, 0], categorical)
 
 
-def is_constant(attribution: Attribution, column: int) -> bool:
+def varied_columns(
+    attribution: Attribution, features: Iterable[int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield features, each with its columns that vary; none where the samples are not known."""
+    for feature in features if attribution.samples is not None else ():
+        columns = attribution.feature_groups[feature]
+        varied = [column for column in columns if not _is_constant(attribution, column)]
+        if varied:
+            yield int(feature), varied
+
+
+def _is_constant(attribution: Attribution, column: int) -> bool:
     """Tell whether a column is the same in all rows, so that there is nothing to see in it."""
     assert attribution.samples is not None
     two = attribution.target_kernel is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +14,7 @@ from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import check_count, is_index
 from pkex.output import palette
-from pkex.output.columns import is_constant
+from pkex.output.columns import varied_columns
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
@@ -272,7 +272,7 @@ class MarginalsDisplay(Display):
                 raise ValueError("every column is constant, so there is nothing to draw.")
         else:
             axis = Axis("column", len(attribution.column_names), attribution.column_names)
-            chosen = [int(column) for column in select(columns, [axis])[0]]
+            chosen = select(columns, [axis])[0].tolist()
         if ax is None:
             self.axes_ = self._grid(len(chosen), min(3, len(chosen)), 3.2, 2.1, (0.4, 0.3))
         elif len(chosen) == 1:
@@ -289,7 +289,5 @@ class MarginalsDisplay(Display):
 
 def _first_columns(attribution: Attribution, features: NDArray[np.intp], count: int) -> list[int]:
     """Return the first columns of these features that vary; none where there are no samples."""
-    if attribution.samples is None:
-        return []
-    columns = (column for i in features for column in attribution.feature_groups[i])
-    return list(islice((c for c in columns if not is_constant(attribution, c)), count))
+    varied = (columns for _, columns in varied_columns(attribution, features))
+    return list(islice(chain.from_iterable(varied), count))

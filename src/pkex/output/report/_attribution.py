@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.output.columns import Points, Shares, is_constant, picture
+from pkex.output.columns import Points, Shares, picture, varied_columns
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
 from pkex.output.view.changes import Change, describe_changes, headline
@@ -102,21 +103,15 @@ def _marginals(
 
     Constant columns are left out.
     """
-    if attribution.samples is None:
-        return []
-    marginals: list[dict[str, Any]] = []
-    significant = attribution.significant(alpha)
-    ranking = attribution.ranking.tolist()
-    for feature in sorted(ranking, key=lambda i: attribution.feature_names[i] not in significant):
-        columns = [
-            c for c in attribution.feature_groups[feature] if not is_constant(attribution, c)
+    significant, names = attribution.significant(alpha), attribution.feature_names
+    ranking = sorted(attribution.ranking.tolist(), key=lambda i: names[i] not in significant)
+    marginals = []
+    for feature, columns in islice(varied_columns(attribution, ranking), MAX_MARGINALS):
+        panels = [
+            {"column": attribution.column_names[c]} | _panel(attribution, c, samples)
+            for c in columns[:_GROUP_COLUMNS]
         ]
-        if columns and len(marginals) < MAX_MARGINALS:
-            panels = [
-                {"column": attribution.column_names[c]} | _panel(attribution, c, samples)
-                for c in columns[:_GROUP_COLUMNS]
-            ]
-            marginals.append({"feature": feature, "panels": panels})
+        marginals.append({"feature": feature, "panels": panels})
     return marginals
 
 
