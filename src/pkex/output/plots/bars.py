@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, islice
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class ImportanceDisplay(Display):
 
     result: Importance
 
-    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> Self:
         """Draw the most important features as bars with whiskers.
 
         Whiskers are 90 % credible intervals where there are at least 19 posterior draws, else
@@ -138,9 +138,7 @@ class AttributionDisplay(Display):
     result: Attribution
     marginal_axes_: list[Axes]
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
-    ) -> AttributionDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3) -> Self:
         """Draw contributions as bars over their null bands, with the marginals of the top columns.
 
         Parameters
@@ -245,9 +243,7 @@ class MarginalsDisplay(Display):
     result: Attribution
     axes_: list[Axes]
 
-    def plot(
-        self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6
-    ) -> MarginalsDisplay:
+    def plot(self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6) -> Self:
         """Draw columns in both samples, or against the target, as the report does.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,9 +41,7 @@ class BeeswarmDisplay(ExplanationDisplay):
     _width, _height, _lane = 7.0, 1.1, 0.36
     _ramp = False  # whether some features are numbers
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> BeeswarmDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
         """Draw every Shapley value as a point, in lanes of features, coloured by feature value.
 
         Numbers go from blue to red; categories have a colour each, named below the feature; feature

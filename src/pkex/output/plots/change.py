@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.labels import entry
 from pkex.output.text import align_numbers
 from pkex.output.view.change import difference
@@ -37,9 +37,7 @@ class ChangeDisplay(Display):
 
     result: Change
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> ChangeDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Key = None) -> Self:
         """Draw the Shapley values of each feature before and after, one above the other.
 
         Beside each feature is its contribution, the difference of the two means. A star marks the

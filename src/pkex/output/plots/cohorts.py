@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class CohortsDisplay(ExplanationDisplay):
 
     def plot(
         self, cohorts: Any, ax: Axes | None = None, *, max_display: int = 20, output: Output = None
-    ) -> CohortsDisplay:
+    ) -> Self:
         """Draw the importance of features in each cohort.
 
         Parameters

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pkex._util.types import Indices
 from pkex._util.validation import brief, check_count
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import LETTERS, WIDE, of_all, room_for
 from pkex.output.text import align_numbers
 
@@ -54,8 +54,8 @@ class ComparisonDisplay(Display):
         *,
         quantity: str | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> ComparisonDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw the values of the mean as bars, and beside them those of the variance.
 
         Whiskers are one posterior standard deviation of a value. Features that are fixed are left

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.plots.drawing import THIN, Axes, Canvas, jitter
+from pkex.output.plots.drawing import THIN, Axes, Canvas, Key, jitter
 from pkex.output.plots.labels import entry, literal, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import FeatureValues, feature_values
@@ -43,9 +43,9 @@ class DependenceDisplay(ExplanationDisplay):
         feature: str | int,
         ax: Axes | None = None,
         *,
-        color: str | int | None = None,
+        color: Key = None,
         output: Output = None,
-    ) -> DependenceDisplay:
+    ) -> Self:
         """Draw the Shapley values of one feature against its values, over a histogram of the rows.
 
         Outliers among the feature values are arrows at the edge of the axis. Rows of a category, or

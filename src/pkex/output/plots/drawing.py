@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 else:
     Axes = Any  # of an extra, which annotations alone do not need
 
-__all__ = ["THIN", "Axes", "Canvas", "draw_columns", "jitter"]
+Key = str | int | None  # of a feature or an output: its name or number
+
+__all__ = ["THIN", "Axes", "Canvas", "Key", "draw_columns", "jitter"]
 
 _NUMBER = 0.48  # width in inches of a number below an axis, with some room
 _LINE = 0.19  # height in inches of a line of a legend

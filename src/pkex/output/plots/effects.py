@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import literal, short
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class EffectsDisplay(Display):
         ax: Axes | None = None,
         *,
         max_display: int = 6,
-        output: str | int | None = None,
+        output: Key = None,
         n_lines: int = _LINES,
-    ) -> EffectsDisplay:
+    ) -> Self:
         """Draw a panel for each effect; those of single features share the vertical axis.
 
         The line is the average curve, its band two posterior standard deviations, thin lines are

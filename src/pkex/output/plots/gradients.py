@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, jitter
+from pkex.output.plots.drawing import Axes, Key, jitter
 from pkex.output.plots.labels import of_all
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ class GradientsDisplay(Display):
 
     result: Gradients
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> GradientsDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, output: Key = None) -> Self:
         """Draw the derivatives of one row as bars, or those of several as points.
 
         Bars have whiskers of two posterior standard deviations, where these are known. Among the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class HeatmapDisplay(ExplanationDisplay):
         max_display: int = 12,
         order: str = "prediction",
         output: Output = None,
-    ) -> HeatmapDisplay:
+    ) -> Self:
         """Draw all values as colours, features by rows, with predictions above.
 
         Parameters

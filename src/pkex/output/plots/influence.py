@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pkex._util.types import Indices
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.labels import MINUS, literal, short
 from pkex.output.text import cut, most_important, value_name
 from pkex.output.view.influence import largest_lines, line_noun, target_text
@@ -45,9 +45,9 @@ class InfluenceDisplay(Display):
         *,
         max_rows: int = 8,
         max_features: int = 8,
-        output: str | int | None = None,
+        output: Key = None,
         ax: Axes | None = None,
-    ) -> InfluenceDisplay:
+    ) -> Self:
         """Draw the training rows of one row; colours are their influence on each Shapley value.
 
         Parameters

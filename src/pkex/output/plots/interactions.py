@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas, jitter
+from pkex.output.plots.drawing import Axes, Canvas, Key, jitter
 from pkex.output.plots.labels import literal, short
 from pkex.output.plots.shades import FeatureValues, as_numbers, feature_cells
 
@@ -69,7 +69,7 @@ class _AllPairsDisplay(PairTableDisplay):
     result: Interactions
 
     def _pairs(
-        self, row: int | None, max_display: int, output: str | int | None
+        self, row: int | None, max_display: int, output: Key
     ) -> tuple[list[str], Floats, Floats, bool, str]:
         """Return the features with the largest pairs: names, pairs, main effects, signs and title.
 
@@ -115,8 +115,8 @@ class InteractionsDisplay(_AllPairsDisplay):
         *,
         row: int | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> InteractionsDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw the mean absolute interaction of every pair, or those of one row, as a table.
 
         Parameters
@@ -150,8 +150,8 @@ class NetworkDisplay(_AllPairsDisplay):
         *,
         row: int | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> NetworkDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw features on a circle and pairs as lines between them.
 
         The area of a point is the size of the main effect of a feature, the width of a line that of
@@ -212,13 +212,8 @@ class PairDisplay(Display):
     result: Interactions
 
     def plot(
-        self,
-        first: str | int | None = None,
-        second: str | int | None = None,
-        ax: Axes | None = None,
-        *,
-        output: str | int | None = None,
-    ) -> PairDisplay:
+        self, first: Key = None, second: Key = None, ax: Axes | None = None, *, output: Key = None
+    ) -> Self:
         """Draw the interaction of a pair over its columns, as the colours of points for rows.
 
         Parameters

@@ -15,7 +15,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrap_label
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
@@ -28,7 +28,7 @@ else:
 
 __all__ = ["MAX_PANELS", "Explanation", "ExplanationDisplay", "Lanes", "Output", "select_outputs"]
 
-Output = str | int | Sequence[str | int] | None
+Output = Key | Sequence[str | int]
 
 MAX_PANELS = 6  # outputs that fit into one figure
 _LETTER, _BESIDE, _BELOW = 0.075, 0.9, 0.6  # in inches: a letter, what stands around axes
@@ -203,7 +203,7 @@ class ExplanationDisplay(Display):
 def select_outputs(rows: Explanation, output: Output, caller: str) -> Explanation:
     """Return the explanation of chosen outputs."""
     if rows.values.ndim == 2:
-        return rows.select_output(cast("str | int | None", output), caller)
+        return rows.select_output(cast("Key", output), caller)
     return rows if output is None else rows[:, :, output]
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
 from pkex.output.spread import DOTS, LEVEL, has_intervals, interval_words
@@ -38,9 +38,7 @@ class SensitivityDisplay(Display):
 
     result: Sensitivity
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> SensitivityDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, output: Key = None) -> Self:
         """Draw first-order indices as bars, total-order indices pale, Shapley effects as marks.
 
         With posterior draws, whiskers are credible intervals of the Shapley effects.
@@ -96,9 +94,7 @@ class PairsDisplay(PairTableDisplay):
 
     result: Sensitivity
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> PairsDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Key = None) -> Self:
         """Draw second-order Sobol indices as a table of colours; needs ``order=2``.
 
         Parameters

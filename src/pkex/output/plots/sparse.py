@@ -23,6 +23,7 @@ from pkex.output.view.rows import REST, stored_entries
 from pkex.readers.sklearn.token_spans import Analyzed, Span, spans_of_words
 
 if TYPE_CHECKING:
+    from pkex.output.plots.drawing import Key
     from pkex.results.explanation import Explanation
     from pkex.results.sparse import SparseExplanation
 
@@ -64,9 +65,7 @@ class SparsePlots(ExplanationPlots):
     def _result(self) -> Explanation:
         return self._sparse.dense(_COLUMNS)
 
-    def text(
-        self, row: int, text: str | None = None, *, output: str | int | None = None
-    ) -> TextPlot:
+    def text(self, row: int, text: str | None = None, *, output: Key = None) -> TextPlot:
         """Return a document with its tokens tinted by their values, for notebooks and as HTML.
 
         Tokens are found as the model's vectorizer does it: lower case, accents, n-grams. Vermilion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class RowDisplay(ExplanationDisplay):
 
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> RowDisplay:
+    ) -> Self:
         """Draw the Shapley values of one row as bars from 0.
 
         Parameters
@@ -126,7 +126,7 @@ class WaterfallDisplay(RowDisplay):
 
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> WaterfallDisplay:
+    ) -> Self:
         """Draw how the Shapley values of one row lead from the base value to the prediction.
 
         Whiskers are posterior standard deviations, where the explanation has them; the sum of other
@@ -177,9 +177,7 @@ class DecisionDisplay(ExplanationDisplay):
     _kind = "decision"
     _width, _height, _lane = 6.4, 1.3, 0.34
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> DecisionDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
         """Draw every row as a line from the base value to its prediction, feature by feature.
 
         A line begins at the bottom, and each feature moves it by its value; the most important
