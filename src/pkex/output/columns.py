@@ -27,17 +27,7 @@ from pkex._util.types import Floats
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = [
-    "Boxes",
-    "Picture",
-    "Points",
-    "Shares",
-    "between",
-    "bulk",
-    "categories",
-    "picture",
-    "varied_columns",
-]
+__all__ = ["Boxes", "Points", "Shares", "bulk", "categories", "picture", "varied_columns"]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _MAX_RANGES = 7

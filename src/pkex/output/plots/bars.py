@@ -19,7 +19,8 @@ from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
 from pkex.output.spread import DOTS, LEVEL, has_intervals, importance_words, interval_words
-from pkex.output.text import align_numbers, value_name
+from pkex.output.text import align_numbers, most_important
+from pkex.output.view.features import mean_size
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -82,8 +83,7 @@ class ImportanceDisplay(Display):
         if len(series) == 1:
             signs = slice(1 if importance.meaning is None else 0, None)
             canvas.annotate([number[signs] for number in align_numbers(left)])
-        title = importance.meaning or f"mean |{value_name(importance)}|"
-        label = of_all(title, len(shown), len(importance.feature_names))
+        label = of_all(mean_size(importance), len(shown), len(importance.feature_names))
         canvas.label_below(label, note)
         return self
 
@@ -102,9 +102,8 @@ def _series(importance: Importance) -> list[tuple[str, Floats]]:
     columns, titles = importance.values.reshape(len(importance.values), -1), importance.output_names
     if columns.shape[1] == 1:
         return [("", columns[:, 0])]
-    kept, rest = np.arange(len(titles)), np.arange(0)
-    if len(titles) > len(palette.SERIES):
-        kept, rest = np.split(np.argsort(-columns.sum(axis=0), kind="stable"), [_MOST])
+    most = len(titles) if len(titles) <= len(palette.SERIES) else _MOST
+    kept, rest = np.split(most_important(columns.sum(axis=0)), [most])
     series = [(titles[k], columns[:, k]) for k in np.sort(kept)]
     if len(rest):
         series.append((f"{len(rest)} other outputs", columns[:, rest].sum(axis=1)))

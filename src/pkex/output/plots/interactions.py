@@ -231,7 +231,7 @@ class PairDisplay(Display):
                 "a pair is drawn over its columns in every row, but a statistic has no rows; use "
                 "plot.heatmap()."
             )
-        number = interactions.output_number(output, "plot.pair")
+        one = interactions.select_output(output, "plot.pair")
         if (first is None) != (second is None):
             raise ValueError("plot.pair takes two features, or none for the largest pair.")
         if first is None or second is None:
@@ -239,7 +239,7 @@ class PairDisplay(Display):
             if not top:
                 raise ValueError("there is no pair to draw.")
             first, second = top[0].features
-        values = interactions[first, second].reshape(len(interactions), -1)[:, number]
+        values = one[first, second]
         names = interactions.feature_names
         [both] = select([first, second], [Axis("feature", len(names), names)])
         features = both.tolist()

@@ -71,8 +71,7 @@ class ExplanationDisplay(Display):
     ) -> Self:
         """Draw these rows of the result, in one panel for each output."""
         check_count(max_display, "max_display", 1)
-        if len(rows) == 0:
-            raise ValueError("the explanation has no rows, so there is nothing to draw.")
+        self._check_rows()
         self._rows, self._max_display = rows, max_display
         panels = self._outputs(output)
         several = len(panels) > 1
@@ -145,9 +144,8 @@ class ExplanationDisplay(Display):
 
     def _noun_of_output(self, one: Explanation) -> str:
         """Return what values add up to, in a word or two."""
-        if one.quantity is not None or one.output_kind is None:
-            return one.quantity or "prediction"
-        return one.output_kind if len(one.output_kind) <= _NOUN else "output"
+        noun = one.quantity or one.output_kind or "prediction"
+        return noun if one.quantity or len(noun) <= _NOUN else "output"
 
     def _check_adds_up(self) -> None:
         """Refuse values that do not lead from the base value to the prediction."""

@@ -207,13 +207,10 @@ class DecisionDisplay(ExplanationDisplay):
         edges = np.arange(len(lanes.names), -1, -1) - 0.5
         order = np.argsort(np.abs(one.predictions - one.base_values))  # the far ones on top
         low, high = np.quantile(one.predictions, [0.05, 0.95])
-        style: dict[str, Any] = {
-            "colors": theme.ramp()(ramp_positions(one.predictions[order], low, high)),
-            "linewidths": 1.0 if len(one) > 30 else 1.8,
-            "alpha": 0.9 if len(one) < 100 else 0.5,
-        }
+        colours = theme.ramp()(ramp_positions(one.predictions[order], low, high))
+        width, alpha = 1.0 if len(one) > 30 else 1.8, 0.9 if len(one) < 100 else 0.5
         lines = [np.column_stack([x[row], edges]) for row in order]
-        ax.add_collection(LineCollection(lines, **style))
+        ax.add_collection(LineCollection(lines, colors=colours, linewidths=width, alpha=alpha))
         canvas.line_at(one.base_values[0])
         grid: dict[str, Any] = {"color": theme.grid(ax), "linewidth": 0.9, "zorder": 0.5}
         ax.hlines(edges[::-1], 0, 1, transform=ax.get_yaxis_transform(), **grid)

@@ -84,14 +84,11 @@ def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -
         raise ValueError(
             "a report shows all pairs, but only chosen subsets were computed; omit subsets=."
         )
-    explained = result.KIND == "explanation"
-    n_rows = len(result) if explained else 1
-    shown = interactions.feature_names, len(interactions), interactions.explained
-    if shown != (
-        result.feature_names,
-        n_rows if totals is None else len(interactions),  # another sample
-        "prediction" if explained else result.statistic_name,
-    ):
+    explained = (
+        (1, result.statistic_name) if result.KIND == "attribution" else (len(result), "prediction")
+    )
+    shown = len(interactions) if totals is None else explained[0], interactions.explained
+    if interactions.feature_names != result.feature_names or shown != explained:
         raise ValueError(
             "the interactions are not those of the result: they must have the same rows and "
             "features. Make them from the same explainer and table, or by "

@@ -68,10 +68,9 @@ def write(payload: dict[str, Any], path: str | os.PathLike[str], name: str) -> N
 
 def _html(payload: dict[str, Any]) -> str:
     style = palette.css() + _asset("report.css")
-    scripts = ["report.js", f"{payload['kind']}.js"]
-    scripts += ["interactions.js"] if "interactions" in payload else []
-    scripts += ["influence.js"] if "influence" in payload and payload["kind"] != "influence" else []
-    script = "\n".join(map(_asset, scripts))
+    sections = [name for name in ("interactions", "influence") if name in payload]
+    scripts = dict.fromkeys(["report", payload["kind"], *sections])
+    script = "\n".join(_asset(f"{name}.js") for name in scripts)
     title = escape(payload["title"]).encode("ascii", "xmlcharrefreplace").decode()
     data = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return Template(_asset("template.html")).substitute(
