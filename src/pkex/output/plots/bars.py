@@ -8,10 +8,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.validation import check_count, is_index
 from pkex.output import palette
 from pkex.output.columns import varied_columns
@@ -56,9 +55,8 @@ class ImportanceDisplay(Display):
         ax, max_display
             As for every plot.
         """
-        check_count(max_display, "max_display", 1)
-        importance, shown = self.result, self.result.ranking[:max_display]
-        names = [importance.feature_names[i] for i in shown]
+        importance = self.result
+        shown, names = self._largest(importance.ranking, max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.0, 1.1 + 0.29 * len(shown)))
         series = _series(importance)
         places, left = np.arange(len(shown)), np.zeros(len(shown))
@@ -88,7 +86,7 @@ class ImportanceDisplay(Display):
         return self
 
 
-def _draw_intervals(canvas: Canvas, importance: Importance, shown: NDArray[np.intp]) -> str:
+def _draw_intervals(canvas: Canvas, importance: Importance, shown: Indices) -> str:
     """Draw the intervals of posterior draws, with their means; return what they are."""
     low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
     draws = np.asarray(importance.draws)
@@ -155,28 +153,27 @@ class AttributionDisplay(Display):
         AttributionDisplay
             The display, with ``ax_``, ``figure_`` and ``marginal_axes_``.
         """
-        check_count(max_display, "max_display", 1)
         check_count(marginals, "marginals", 0)
-        attribution, shown = self.result, self.result.ranking[:max_display]
+        attribution = self.result
+        shown, names = self._largest(attribution.ranking, max_display)
         columns = _first_columns(attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
         if ax is None:
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
-            room = room_for([attribution.feature_names[i] for i in shown])
+            room = room_for(names)
             figure = self._figure((9.0 if columns else 6.0) + room, height)
             if columns:
                 figure, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
                 self.marginal_axes_ = [*right.subplots(len(columns), 1, squeeze=False)[:, 0]]
             ax = cast("Axes", figure.subplots())
         self._draw_in(ax)
-        self._draw_bars(Canvas(ax, new_figure=self._new_figure), shown)
+        self._draw_bars(Canvas(ax, new_figure=self._new_figure), shown, names)
         draw_columns(attribution, columns, self.marginal_axes_)
         return self
 
-    def _draw_bars(self, canvas: Canvas, shown: NDArray[np.intp]) -> None:
+    def _draw_bars(self, canvas: Canvas, shown: Indices, names: list[str]) -> None:
         """Draw the bars; p-values stand beside them in a new figure, else in the labels."""
         attribution, theme = self.result, canvas.theme
-        names = [attribution.feature_names[i] for i in shown]
         values, places = attribution.values[shown], np.arange(len(shown))
         opacities, p_values, note = np.ones(len(shown)), [], ""
         if attribution.p_adjusted is not None:
@@ -282,7 +279,7 @@ class MarginalsDisplay(Display):
         return self
 
 
-def _first_columns(attribution: Attribution, features: NDArray[np.intp], count: int) -> list[int]:
+def _first_columns(attribution: Attribution, features: Indices, count: int) -> list[int]:
     """Return the first columns of these features that vary; none where there are no samples."""
     varied = (columns for _, columns in varied_columns(attribution, features))
     return list(islice(chain.from_iterable(varied), count))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Key
@@ -49,13 +48,11 @@ class ChangeDisplay(Display):
             As for every plot.
         """
         change = self.result
-        check_count(max_display, "max_display", 1)
         if output is None and len(change.output_names) - change.has_loss == 1:
             output = 0  # beside which there are losses alone
         number = change.output_number(output, "plot")
         count = len(change.feature_names)
-        shown = change.ranking[:max_display]
-        names = [change.feature_names[i] for i in shown]
+        shown, names = self._largest(change.ranking, max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.4, 1.6 + 0.46 * len(shown)))
         sides = (
             (change.quantiles_before, change.means_before),

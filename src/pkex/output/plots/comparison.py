@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from pkex._util.types import Indices
-from pkex._util.validation import brief, check_count
+from pkex._util.validation import brief
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import LETTERS, WIDE, of_all, room_for
@@ -70,7 +70,6 @@ class ComparisonDisplay(Display):
         max_display, output
             As for every plot.
         """
-        check_count(max_display, "max_display", 1)
         if quantity not in (None, *_QUANTITIES):
             raise ValueError(
                 f'quantity must be "mean", "variance" or None for both, got {brief(quantity)}.'
@@ -83,8 +82,7 @@ class ComparisonDisplay(Display):
         one = self.result.select_output(output, "plot")
         fixed = {*one.fixed}
         varied = [i for i in one.ranking if one.feature_names[i] not in fixed]
-        shown = np.array(varied or one.ranking)[:max_display]
-        names = [one.feature_names[i] for i in shown]
+        shown, names = self._largest(np.array(varied or one.ranking), max_display)
         quantities = _QUANTITIES if quantity is None else (quantity,)
         if ax is None:
             count, height = len(quantities), max(2.2, 1.3 + 0.32 * len(shown))

@@ -14,7 +14,8 @@ from weakref import WeakSet
 
 from pkex._util.extras import import_optional
 from pkex._util.indexing import Axis, select
-from pkex._util.validation import brief
+from pkex._util.types import Indices
+from pkex._util.validation import brief, check_count
 from pkex.output.plots.docstrings import fill_docstrings
 from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import LETTERS, WIDE, room_for
@@ -94,6 +95,12 @@ class Display:
         if len(places) != 1:
             raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
         return int(places[0])
+
+    def _largest(self, order: Indices, max_display: int) -> tuple[Indices, list[str]]:
+        """Return the features to show of all in their order, and their names."""
+        check_count(max_display, "max_display", 1)
+        shown = order[:max_display]
+        return shown, [self.result.feature_names[i] for i in shown]
 
     def _canvas(self, ax: Axes | None, width: float, height: float) -> Canvas:
         """Return what to draw in: given axes, or those of a new figure of so many inches."""

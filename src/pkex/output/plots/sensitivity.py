@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
 from pkex.output.spread import DOTS, LEVEL, has_intervals, interval_words
+from pkex.output.text import most_important
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
@@ -49,9 +49,7 @@ class SensitivityDisplay(Display):
             As for every plot.
         """
         sensitivity = self.result.select_output(output, "plot")
-        check_count(max_display, "max_display", 1)
-        shown = np.argsort(-sensitivity.shapley, kind="stable")[:max_display]
-        names = [sensitivity.feature_names[i] for i in shown]
+        shown, names = self._largest(most_important(sensitivity.shapley), max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.5 + 0.3 * len(shown)))
         places, shade = np.arange(len(shown)), canvas.theme.series(0)
         indices = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
@@ -105,9 +103,7 @@ class PairsDisplay(PairTableDisplay):
         if self.result.second_order is None:
             raise ValueError("second-order indices were not computed; pass order=2 to sensitivity.")
         sensitivity = self.result.select_output(output, "plot")
-        check_count(max_display, "max_display", 1)
-        shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
-        names = [sensitivity.feature_names[i] for i in shown]
+        shown, names = self._largest(most_important(sensitivity.total_order), max_display)
         pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
         percents = 100.0 * np.maximum(pairs, 0.0)
         canvas, image = self._draw_table(ax, percents, names, _write_percent, signed=False)

@@ -107,8 +107,8 @@ def write(
                 "its pairs with order=2."
             )
         pairs = None if totals is None else totals.pairs
-        payload["interactions"] = _interactions.payload(interactions, result, pairs)
-        payload["facts"] += _interactions.facts(interactions, pairs)
+        payload["interactions"], facts = _interactions.section(interactions, result, pairs)
+        payload["facts"] += facts
     if influence is not None:
         _influence.check(influence, result)
         payload["influence"] = _influence.section(influence)

@@ -19,7 +19,7 @@ from pkex._util.validation import brief, is_index
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.report import _page as page
 from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
-from pkex.output.text import describe_groups, feature_text, kernel_text, value_name
+from pkex.output.text import describe_groups, feature_text, kernel_text, leaves_out, value_name
 from pkex.output.view.rows import explanation_notes
 
 if TYPE_CHECKING:
@@ -88,19 +88,17 @@ def payload(
 
 def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
     """Return what to call the rows: numbers if all names are, else text."""
-    names: Any = explanation.row_index
+    names: Any = explanation.row_index if given is None else given
     if names is None:
         names = range(len(explanation))
-    if given is not None:
-        names = given
-        if len(names) != len(explanation):
-            raise ValueError(
-                f"row_names has {len(names)} entries, but the explanation has {len(explanation)} "
-                "rows; give one for each."
-            )
-        wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
-        if wrong:
-            raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
+    if len(names) != len(explanation):
+        raise ValueError(
+            f"row_names has {len(names)} entries, but the explanation has {len(explanation)} rows; "
+            "give one for each."
+        )
+    for entry in () if given is None else given:
+        if not is_index(entry) and not isinstance(entry, str):
+            raise TypeError(f"row_names must be integers or text, got {brief(entry)}.")
     if all(is_index(entry) for entry in names):
         return [int(entry) for entry in names]
     return [format_label(entry) for entry in names]
@@ -110,10 +108,9 @@ def _posterior(explanation: Explanation) -> str | None:
     """Return what the whiskers of a row are; None without standard deviations."""
     if explanation.std is None:
         return None
-    others = len(explanation.feature_names) > WATERFALL or not explanation.complete
-    known = explanation.cov is not None and explanation.complete
-    unknown = others_words(explanation) if explanation.efficient and others and not known else ""
-    return f"{POSTERIOR}{unknown}"
+    no_sums = not explanation.efficient or not leaves_out(explanation, range(WATERFALL))
+    known = no_sums or (explanation.cov is not None and explanation.complete)
+    return POSTERIOR if known else f"{POSTERIOR}{others_words(explanation)}"
 
 
 def _other_std(one: Any) -> Floats:
