@@ -56,14 +56,12 @@ class SparsePlots(ExplanationPlots):
     <WaterfallDisplay in ax_ of figure_>
     """
 
-    _title = "a SparseExplanation"
-
     def __init__(self, explanation: SparseExplanation) -> None:
-        self._sparse = explanation
+        self._given = explanation
 
     @lazy
     def _result(self) -> Explanation:
-        return self._sparse.dense(_COLUMNS)
+        return self._given.dense(_COLUMNS)
 
     def text(self, row: int, text: str | None = None, *, output: Key = None) -> TextPlot:
         """Return a document with its tokens tinted by their values, for notebooks and as HTML.
@@ -101,7 +99,7 @@ class SparsePlots(ExplanationPlots):
         >>> pkex.Explainer(f)(csr_array([[0.0, 2.0]])).plot.text(0, "good, good")
         <TextPlot of 10 letters, 2 tokens>
         """
-        explanation = self._sparse.select_output(output, "plot.text")
+        explanation = self._given.select_output(output, "plot.text")
         [row] = select([row], [Axis("row", len(explanation))])[0].tolist()
         known = None if explanation.texts is None else explanation.texts[row]
         letters = known if text is None else text
