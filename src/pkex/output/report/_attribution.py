@@ -107,10 +107,7 @@ def _marginals(
     ranking = sorted(attribution.ranking.tolist(), key=lambda i: names[i] not in significant)
     marginals = []
     for feature, columns in islice(varied_columns(attribution, ranking), MAX_MARGINALS):
-        panels = [
-            {"column": attribution.column_names[c]} | _panel(attribution, c, samples)
-            for c in columns[:_GROUP_COLUMNS]
-        ]
+        panels = [_panel(attribution, c, samples) for c in columns[:_GROUP_COLUMNS]]
         marginals.append({"feature": feature, "panels": panels})
     return marginals
 
@@ -118,21 +115,20 @@ def _marginals(
 def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
     """Return the plot of a column as JSON."""
     drawn = picture(attribution, column, samples)
+    panel: dict[str, Any] = {"column": attribution.column_names[column]}
     if isinstance(drawn, Points):
-        return {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
+        return panel | {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
     if not isinstance(drawn, Shares):
         boxes = [finite(box) for box in drawn.quantiles]
-        return {"kind": "boxes", "categories": drawn.categories, "boxes": boxes}
-    series = [
-        {"name": name, "shares": finite(np.round(shares, 5))}
-        for name, shares in zip(drawn.series, drawn.shares, strict=True)
-    ]
+        return panel | {"kind": "boxes", "categories": drawn.categories, "boxes": boxes}
+    named = zip(drawn.series, np.round(drawn.shares, 5), strict=True)
+    series = [{"name": name, "shares": finite(shares)} for name, shares in named]
     gaps = [percent(share) for share in drawn.missing]
     note = {"note": f"missing cells: {', '.join(gaps)}; shares of the others"} if gaps else {}
     if drawn.edges is None:
-        return {"kind": "bars", "categories": drawn.categories, "series": series} | note
+        return panel | {"kind": "bars", "categories": drawn.categories, "series": series} | note
     bins = {"edges": finite(drawn.edges), "beyond": round(drawn.beyond, 5)}
-    return {"kind": "histogram", **bins, "series": series} | note
+    return panel | {"kind": "histogram", **bins, "series": series} | note
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
