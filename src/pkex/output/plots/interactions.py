@@ -76,17 +76,15 @@ class _AllPairsDisplay(PairTableDisplay):
         Numbers are the means of absolute values, or the values of a row, which have signs.
         """
         check_count(max_display, "max_display", 2)
-        _ = self.result.sizes  # refuses what has no pairs
         interactions, count = self.result.select_output(output, "plot"), len(self.result)
-        if row is None and count == 1:
-            row = 0
-        main, pairs = np.asarray(interactions.main), np.asarray(interactions.pairs)
-        if row is None:
-            pairs, main = interactions.sizes, np.abs(main).mean(axis=0)
+        pairs, main = interactions.sizes, np.asarray(interactions.main)  # which needs pairs
+        signed = row is not None or count == 1
+        if not signed:
+            main = np.abs(main).mean(axis=0)
             title = f"mean |{interactions.index}| of {count} rows"
         else:
-            row = self._position(row, "row", "plot of interactions")
-            pairs, main = pairs[row], main[row]
+            row = self._position(row or 0, "row", "plot of interactions")
+            pairs, main = np.asarray(interactions.pairs)[row], main[row]
             title = f"{interactions.index} of row {interactions.row_names[row]}"
             if interactions.explained != "prediction":
                 title = f"{interactions.index} of {interactions.explained.replace('^2', '²')}"
@@ -94,7 +92,7 @@ class _AllPairsDisplay(PairTableDisplay):
             title += f", {interactions.output_names[0]}"
         order = np.argsort(-np.abs(pairs).max(axis=0), kind="stable")[:max_display]
         names = [short(interactions.feature_names[i]) for i in order]
-        return names, pairs[np.ix_(order, order)], main[order], row is not None, title
+        return names, pairs[np.ix_(order, order)], main[order], signed, title
 
 
 class InteractionsDisplay(_AllPairsDisplay):
@@ -162,13 +160,9 @@ class NetworkDisplay(_AllPairsDisplay):
         ax, row, max_display, output
             As for every plot.
         """
-        names, pairs, main, signed, title = self._pairs(row, max_display, output)
+        names, pairs, main, _, title = self._pairs(row, max_display, output)
         canvas = self._canvas(ax, 5.6, 5.2)
         ax, theme, count = canvas.ax, canvas.theme, len(names)
-
-        def colour(value: float) -> str:
-            return theme.signed(value if signed else abs(value))
-
         angles = np.pi / 2 - 2.0 * np.pi * np.arange(count) / count
         x, y = np.cos(angles), np.sin(angles)
         ends = np.column_stack(np.triu_indices(count, 1))
@@ -176,11 +170,11 @@ class NetworkDisplay(_AllPairsDisplay):
         strengths = np.abs(values) / _largest(values)
         for place in np.argsort(-strengths, kind="stable")[:_LINES][::-1]:  # the strongest on top
             strength, both = strengths[place], ends[place]
-            style: dict[str, Any] = {"color": colour(values[place]), "solid_capstyle": "round"}
-            style |= {"linewidth": 0.3 + 7.0 * strength, "alpha": 0.15 + 0.75 * strength}
+            style: dict[str, Any] = {"solid_capstyle": "round", "alpha": 0.15 + 0.75 * strength}
+            style |= {"linewidth": 0.3 + 7.0 * strength, "color": theme.signed(values[place])}
             ax.plot(x[both], y[both], zorder=1, **style)
         sizes = 40.0 + 500.0 * np.abs(main) / _largest(main)
-        colours, page = [colour(value) for value in main], theme(palette.PAGE)
+        colours, page = [theme.signed(value) for value in main], theme(palette.PAGE)
         ax.scatter(x, y, s=sizes, c=colours, edgecolors=page, zorder=2)
         style = {"va": "center", "annotation_clip": False, "color": theme(palette.INK)}
         for name, at_x, at_y in zip(names, x, y, strict=True):
