@@ -187,6 +187,7 @@ class AttributionDisplay(Display):
             low, high = attribution.null_band[:, shown]
             style = {"color": theme(palette.BAND), "label": "95 % of permutations"}
             canvas.bars(places, high - low, 0.86, left=low, **style)
+            canvas.legend()
         colours = [(theme.signed(v), opacity) for v, opacity in zip(values, opacities, strict=True)]
         canvas.bars(places, values, 0.5, color=colours)
         if attribution.standard_errors is not None:
@@ -206,8 +207,6 @@ class AttributionDisplay(Display):
             wrapped = "\n".join(part for line in lines for part in wrap(line, letters))
             headline = wrapped.replace("\xa0", " ")
         canvas.title(headline)
-        if attribution.null_band is not None:
-            canvas.legend()
         if p_values and canvas.new_figure:
             canvas.annotate(p_values)
 

@@ -56,6 +56,8 @@ class SparsePlots(ExplanationPlots):
     <WaterfallDisplay in ax_ of figure_>
     """
 
+    _given: SparseExplanation
+
     def __init__(self, explanation: SparseExplanation) -> None:
         self._given = explanation
 
@@ -114,12 +116,11 @@ class SparsePlots(ExplanationPlots):
         groups = enumerate(explanation.feature_groups)
         owner = {column: feature for feature, columns in groups for column in columns}
         shown = [s._replace(column=owner[s.column]) for s in spans if owner[s.column] in phi]
-        facts = [("base value", f"{explanation.base_values[row]:.4g}")]
-        if explanation.efficient:
-            facts.append((REST[1:-1], f"{explanation.rest[row]:+.4g}"))
-        facts.append(("prediction", f"{explanation.predictions[row]:.4g}"))
+        base, prediction = explanation.base_values[row], explanation.predictions[row]
+        rest = [(REST[1:-1], f"{explanation.rest[row]:+.4g}")] if explanation.efficient else []
+        facts = (("base value", f"{base:.4g}"), *rest, ("prediction", f"{prediction:.4g}"))
         names = {feature: explanation.feature_names[feature] for feature in phi}
-        return TextPlot(letters, tuple(shown), phi, names, tuple(facts))
+        return TextPlot(letters, tuple(shown), phi, names, facts)
 
     def _spans(self, explanation: Any, row: int, text: str, is_known: bool) -> Any:
         """Return the spans of a text, by the vectorizer where it is known."""
