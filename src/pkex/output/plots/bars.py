@@ -236,7 +236,6 @@ class MarginalsDisplay(Display):
     """
 
     result: Attribution
-    axes_: list[Axes]
 
     def plot(self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6) -> Self:
         """Draw columns in both samples, or against the target, as the report does.
@@ -264,16 +263,12 @@ class MarginalsDisplay(Display):
         else:
             axis = Axis("column", len(attribution.column_names), attribution.column_names)
             chosen = select(columns, [axis])[0].tolist()
-        if ax is None:
-            self.axes_ = self._grid(len(chosen), min(3, len(chosen)), 3.2, 2.1, (0.4, 0.3))
-        elif len(chosen) == 1:
-            self.axes_ = [ax]
-        else:
+        if ax is not None and len(chosen) > 1:
             raise ValueError(
                 f"one ax has room for one column, not for {len(chosen)}; name it, as in plot."
                 f"marginals(ax, columns={attribution.column_names[chosen[0]]!r}), or leave out ax."
             )
-        self._draw_in(self.axes_[0])
+        self._canvases(ax, len(chosen), min(3, len(chosen)), 3.2, 2.1, 0.4, 0.3)
         draw_columns(attribution, chosen, self.axes_)
         return self
 

@@ -46,7 +46,6 @@ class ComparisonDisplay(Display):
     """
 
     result: Comparison
-    axes_: list[Axes]
 
     def plot(
         self,
@@ -84,15 +83,11 @@ class ComparisonDisplay(Display):
         varied = [i for i in one.ranking if one.feature_names[i] not in fixed]
         shown, names = self._largest(np.array(varied or one.ranking), max_display)
         quantities = _QUANTITIES if quantity is None else (quantity,)
-        if ax is None:
-            count, height = len(quantities), max(2.2, 1.3 + 0.32 * len(shown))
-            self.axes_ = self._grid(count, count, 3.7, height, (room_for(names), 0.0))
-        else:
-            self.axes_ = [ax]
-        self._draw_in(self.axes_[0])
+        panels, height = len(quantities), max(2.2, 1.3 + 0.32 * len(shown))
+        canvases = self._canvases(ax, panels, panels, 3.7, height, room_for(names), 0.0)
         count = len(varied) or len(one.feature_names)
-        for panel, what in zip(self.axes_, quantities, strict=True):
-            canvas, first = Canvas(panel, new_figure=self._new_figure), panel is self.ax_
+        for canvas, what in zip(canvases, quantities, strict=True):
+            first = canvas.ax is self.ax_
             canvas.lanes(names if first else [""] * len(names), WIDE if ax is None else LETTERS)
             self._draw_values(canvas, one, what, shown)
             canvas.label_below(of_all(_LABELS[what], len(shown), count), _NOTES[what])

@@ -70,6 +70,7 @@ class Display:
     """
 
     ax_: Axes
+    axes_: list[Axes]  # of displays with panels
     figure_: Figure
     _new_figure = False  # whether the figure was made for the display
 
@@ -113,16 +114,25 @@ class Display:
         canvas.lanes(names, WIDE if self._new_figure else LETTERS)
         return canvas
 
-    def _grid(
-        self, count: int, across: int, width: float, height: float, around: Sequence[float] = (0, 0)
-    ) -> list[Axes]:
-        """Return so many axes of a new figure, `across` in a line, each of so many inches."""
-        down = -(-count // across)
-        figure = self._figure(around[0] + width * across, around[1] + height * down)
-        grid = list(figure.subplots(down, across, squeeze=False).flat)
-        for spare in grid[count:]:
-            spare.remove()
-        return grid[:count]
+    def _canvases(
+        self, ax: Axes | None, count: int, across: int, width: float, height: float, *around: float
+    ) -> list[Canvas]:
+        """Return what to draw panels in: given axes, which are one, or those of a new figure.
+
+        There are `across` in a line, each of so many inches, with `around` beside and below all.
+        """
+        if ax is None:
+            down = -(-count // across)
+            beside, below = around or (0.0, 0.0)
+            figure = self._figure(beside + width * across, below + height * down)
+            grid = list(figure.subplots(down, across, squeeze=False).flat)
+            for spare in grid[count:]:
+                spare.remove()
+            self.axes_ = grid[:count]
+        else:
+            self.axes_ = [ax]
+        self._draw_in(self.axes_[0])
+        return [Canvas(panel, new_figure=self._new_figure) for panel in self.axes_]
 
     def _draw_in(self, ax: Axes) -> None:
         self.ax_ = ax

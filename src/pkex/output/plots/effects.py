@@ -46,7 +46,6 @@ class EffectsDisplay(Display):
     """
 
     result: Effects
-    axes_: list[Axes]
 
     def plot(
         self,
@@ -80,13 +79,12 @@ class EffectsDisplay(Display):
             )
         across = 2 if count == 4 else min(count, 3)
         one = (5.6, 3.8) if count == 1 else (3.5, 2.9)
-        self.axes_ = self._grid(count, across, *one) if ax is None else [ax]
-        self._draw_in(self.axes_[0])
+        canvases = self._canvases(ax, count, across, *one)
         self._lines, self._effects = n_lines, effects
         single = [k for k in range(count) if len(effects.features[k]) == 1]
         ends = _ends(effects, single, n_lines)
-        for k, panel in enumerate(self.axes_):
-            canvas = Canvas(panel, new_figure=self._new_figure)
+        for k, canvas in enumerate(canvases):
+            panel = canvas.ax
             if k in single:
                 self._draw_curve(k, canvas)
                 panel.set_ylim(*ends)
@@ -97,7 +95,7 @@ class EffectsDisplay(Display):
             else:
                 self._draw_surface(k, canvas)
         if effects.output_names and np.ndim(self.result.mean):
-            Canvas(self.ax_, new_figure=self._new_figure).title(effects.output_names[0])
+            canvases[0].title(effects.output_names[0])
         return self
 
     def _label(self) -> str:

@@ -59,11 +59,9 @@ class ExplanationDisplay(Display):
     """
 
     result: Explanation
-    axes_: list[Axes]
     _kind = ""  # the name of the plot, for messages
     _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
     _extra = 0  # lanes besides features
-    _across = 1  # panels in a line
     _before = ""  # arguments that a call cannot do without
 
     def _draw_panels(
@@ -74,25 +72,20 @@ class ExplanationDisplay(Display):
         self._check_rows()
         self._rows, self._max_display = rows, max_display
         panels = self._outputs(output)
-        several = len(panels) > 1
-        self._letters = WIDE if ax is None and not several else LETTERS
-        if ax is None:
-            lanes = min(len(panels[0].feature_groups), max_display) + self._extra
-            height = self._height + self._lane * lanes
-            self._across = 2 if len(panels) == 4 else min(len(panels), 3)
-            width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
-            self.axes_ = self._grid(len(panels), self._across, width, height)
-        elif several:
+        count, several = len(panels), len(panels) > 1
+        if ax is not None and several:
             raise ValueError(
-                f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. plot."
+                f"one ax has room for one of the {count} outputs; choose it, e.g. plot."
                 f"{self._kind}({self._before}ax, output={rows.output_names[0]!r}), or omit ax."
             )
-        else:
-            self.axes_ = [ax]
-        self._draw_in(self.axes_[0])
+        self._letters = WIDE if ax is None and not several else LETTERS
+        self._across = 2 if count == 4 else min(count, 3)
+        lanes = min(len(panels[0].feature_groups), max_display) + self._extra
+        width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
+        height = self._height + self._lane * lanes
+        canvases = self._canvases(ax, count, self._across, width, height)
         try:
-            for one, panel in zip(panels, self.axes_, strict=True):
-                canvas = Canvas(panel, new_figure=self._new_figure)
+            for one, canvas in zip(panels, canvases, strict=True):
                 self._draw(one, canvas)
                 self._write(one, canvas, several)
             self._finish()
@@ -151,9 +144,8 @@ class ExplanationDisplay(Display):
         """Refuse values that do not lead from the base value to the prediction."""
         if not self.result.efficient:
             raise ValueError(
-                f"values of the index {self.result.index} do not add up to the prediction, so "
-                "they have no waterfall; draw plot.bar() or plot.beeswarm(), or explain with "
-                "Shapley values."
+                f"values of the index {self.result.index} do not add up to the prediction, so they "
+                "have no waterfall; draw plot.bar() or plot.beeswarm()."
             )
         if not self.result.complete:
             raise ValueError(

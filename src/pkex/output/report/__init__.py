@@ -84,8 +84,7 @@ def write(
     if kind not in _OPTIONS:
         raise TypeError(
             "a report shows an Explanation, an Attribution, Effects, an Importance, a Sensitivity, "
-            f"an Influence or a Change, got {type(result).__name__}; pass what an Explainer, "
-            "pkex.mmd, pkex.hsic, pkex.sensitivity or pkex.change returned."
+            f"an Influence or a Change, got {type(result).__name__}."
         )
     if not isinstance(details, Mapping | None):
         raise TypeError(

@@ -85,9 +85,8 @@ def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -
     same_features = interactions.feature_names == result.feature_names
     if not (same_rows and same_features and interactions.explained == (statistic or "prediction")):
         raise ValueError(
-            "the interactions are not those of the result: they must have the same rows and "
-            "features. Make them from the same explainer and table, or by "
-            "attribution.interactions()."
+            "the interactions are not those of the result; make them from the same explainer and "
+            "table, or by attribution.interactions()."
         )
 
 
