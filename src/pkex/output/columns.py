@@ -125,10 +125,10 @@ def varied_columns(
 def _is_constant(attribution: Attribution, column: int) -> bool:
     """Tell whether a column is the same in all rows, so that there is nothing to see in it."""
     assert attribution.samples is not None
-    two = attribution.target_kernel is None
-    cells = [sample[:, column] for sample in attribution.samples[: 2 if two else 1]]
-    cells_of_both = np.concatenate(cells).tolist()
-    return len({None if is_missing(cell) else cell for cell in cells_of_both}) == 1
+    both = attribution.target_kernel is None  # else the second sample is the target
+    samples = attribution.samples if both else attribution.samples[:1]
+    cells = np.concatenate([sample[:, column] for sample in samples]).tolist()
+    return len({None if is_missing(cell) else cell for cell in cells}) == 1
 
 
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
@@ -273,9 +273,8 @@ def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     numeric = all(is_number(cell) and not is_missing(cell) for cell in cells)
     texts = cells.astype(np.float64) if numeric else np.array([format_cell(cell) for cell in cells])
     unique, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    if numeric and len(unique) <= limit:
-        order = np.arange(len(unique))
+    in_order = numeric and len(unique) <= limit
+    order = np.arange(len(unique)) if in_order else np.argsort(-counts, kind="stable")
     names = [format_cell(unique[k]) for k in order]
     ranks = np.argsort(order)[codes]
     if len(names) > limit:
