@@ -77,8 +77,7 @@ class CohortsDisplay(ExplanationDisplay):
         canvas.ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:
-        canvas = Canvas(self.ax_, new_figure=self._new_figure)
-        canvas.legend(2 if len(self.axes_) == 1 else 3)
+        self._panels[0].legend(2 if len(self.axes_) == 1 else 3)
 
 
 def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:

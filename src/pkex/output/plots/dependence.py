@@ -13,7 +13,6 @@ from pkex.output.plots.drawing import THIN, Axes, Canvas, Key, jitter
 from pkex.output.plots.labels import entry, literal, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import FeatureValues, feature_values
-from pkex.output.plots.theme import Theme
 from pkex.output.spread import POSTERIOR
 
 __all__ = ["DependenceDisplay"]
@@ -96,8 +95,9 @@ class DependenceDisplay(ExplanationDisplay):
         if one.std is not None:
             middle, std = values[known], one.std[known, self.feature]
             ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **THIN)
-        if not len(levels):
-            _draw_rows(ax, x[known], theme)
+        rows = x[known]
+        if not len(levels) and len(rows) >= 10 and rows.min() < rows.max():
+            canvas.mark_rows(rows)
         if cells.dated:
             _number_dates(ax)
         kinds = ((beyond != 0, "beyond, at the edges"), (~known, "with missing values not shown"))
@@ -108,14 +108,13 @@ class DependenceDisplay(ExplanationDisplay):
         ax.set_ylabel(self._label_of_values(one))
 
     def _finish(self) -> None:
-        by, ax = self._color, self.axes_[-1]
+        by, canvas = self._color, self._panels[-1]
         if by is None:
             return
-        title = self.result.feature_names[self.color]
+        title, ax = self.result.feature_names[self.color], canvas.ax
         if not by.categories:
             self._draw_ramp(title, by)
             return
-        canvas = Canvas(ax, new_figure=self._new_figure)
         dots: list[Any] = [
             ax.scatter([], [], s=18.0, color=canvas.theme.series(k), linewidth=0, label=label)
             for k, label in enumerate(entry(short(name, 16)) for name in by.categories)
@@ -157,13 +156,3 @@ def _number_dates(ax: Axes) -> None:
     locator = untyped.AutoDateLocator(minticks=3, maxticks=7)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
-
-
-def _draw_rows(ax: Axes, x: Any, theme: Theme) -> None:
-    """Draw where the rows are, as a low histogram along the bottom."""
-    if len(x) < 10 or not x.min() < x.max():
-        return
-    counts, edges = np.histogram(x, bins=int(np.clip(2 * len(x) ** (1 / 3), 6, 40)))
-    style: dict[str, Any] = {"color": theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
-    style["transform"] = ax.get_xaxis_transform()
-    ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)

@@ -244,8 +244,4 @@ def _draw_rows(canvas: Canvas, data: Any, x: Floats, weights: Floats) -> None:
     inside = known & (data >= x[0]) & (data <= x[-1])
     if inside.sum() < 2 or not x[0] < x[-1]:
         return
-    bins = int(np.clip(2 * inside.sum() ** (1 / 3), 6, 40))
-    counts, edges = np.histogram(data[inside].astype(float), bins, weights=weights[inside])
-    style: dict[str, Any] = {"color": canvas.theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
-    style["transform"] = canvas.ax.get_xaxis_transform()
-    canvas.ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)
+    canvas.mark_rows(data[inside].astype(float), weights[inside])

@@ -83,9 +83,9 @@ class ExplanationDisplay(Display):
         lanes = min(len(panels[0].feature_groups), max_display) + self._extra
         width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
         height = self._height + self._lane * lanes
-        canvases = self._canvases(ax, count, self._across, width, height)
+        self._panels = self._canvases(ax, count, self._across, width, height)
         try:
-            for one, canvas in zip(panels, canvases, strict=True):
+            for one, canvas in zip(panels, self._panels, strict=True):
                 self._draw(one, canvas)
                 self._write(one, canvas, several)
             self._finish()
@@ -163,7 +163,7 @@ class ExplanationDisplay(Display):
 
         known = cells is not None and cells.ends[0] < cells.ends[1]
         ends = cells.ends if cells is not None and known else (0.0, 1.0)
-        canvas = Canvas(self.axes_[self._across - 1], new_figure=self._new_figure)
+        canvas = self._panels[self._across - 1]
         mappable = ScalarMappable(Normalize(*ends), canvas.theme.ramp())
         bar = canvas.colour_bar(mappable, short(title, WIDE))
         if cells is None or not known:
