@@ -22,6 +22,9 @@ __all__ = ["payload"]
 MAX_MARGINALS = 12
 _GROUP_COLUMNS = 3  # columns of a group that are drawn
 
+# what the page takes as it is; of arrays, NaN is null
+_FACTS = ("statistic", "p_value", "p_statistic", "n_permutations", "block_size")
+_ARRAYS = ("values", "standard_errors", "p_values", "p_adjusted")
 _TITLES = {
     "MMD^2": "Which features differ between the two samples",
     "HSIC": "Which features the target depends on",
@@ -53,24 +56,17 @@ def payload(
         "targets": [] if two_samples else [samples[1], *named[1:]],
         "alpha": alpha,
         "ranking": attribution.ranking.tolist(),
-        "statistic": attribution.statistic,
         "verdict": attribution.verdict(alpha) if attribution.n_permutations else "",
-        "p_value": attribution.p_value,
-        "p_statistic": attribution.p_statistic,
-        "n_permutations": attribution.n_permutations,
-        "values": finite(attribution.values),
         "univariate": finite(attribution.univariate) if attribution.has_univariate else None,
         "remarks": attribution.remarks(alpha),
-        "standard_errors": finite(attribution.standard_errors),
-        "block_size": attribution.block_size,
         "null_low": finite(low),
         "null_high": finite(high),
-        "p_values": finite(attribution.p_values),
-        "p_adjusted": finite(attribution.p_adjusted),
         "p_univariate": finite(attribution.p_univariate_adjusted),
         "null_statistics": _histogram(attribution.null_statistics),
         "marginals": _marginals(attribution, samples, alpha),
         "loaded": attribution.samples is None,
+        **{name: getattr(attribution, name) for name in _FACTS},
+        **{name: finite(getattr(attribution, name)) for name in _ARRAYS},
     }
 
 

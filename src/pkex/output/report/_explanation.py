@@ -31,6 +31,8 @@ __all__ = ["MAX_ROWS", "payload"]
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
 _MAX_CELLS = 400_000  # of all outputs together
+# what the page takes as it is
+_FACTS = ("output_names", "output_classes", "complete", "efficient", "quantity")
 
 
 def payload(
@@ -60,13 +62,9 @@ def payload(
         "n_rows": totals.n_rows,
         "rows": [page.cut(names[row]) for row in rows],
         "meaning": describe_output(explanation),
-        "output_classes": explanation.output_classes,
         "predicted_class": _classes(some.predicted_class),
         "largest_class": _classes(largest_output_class(some)),
-        "output_names": explanation.output_names,
-        "complete": explanation.complete,
         "value_name": value_name(explanation),
-        "efficient": explanation.efficient,
         "waterfall": WATERFALL,
         "importance": [{name: column[k] for name, column in means.items()} for k in outputs],
         "features": shown.tolist(),
@@ -79,10 +77,10 @@ def payload(
         "stds": None if some.std is None else [page.pack(one.std[:, shown]) for one in each],
         "other_stds": [page.pack(_other_std(one)) for one in each] if has_other_stds else None,
         "whiskers": {"rows": importance_words(importance), "posterior": _posterior(explanation)},
-        "quantity": explanation.quantity,
         "base": [page.pack(one.base_values, exact=True) for one in each],
         "predictions": [page.pack(one.predictions, exact=True) for one in each],
         "extras": [_extras(one, shown) for one in each],
+        **{name: getattr(explanation, name) for name in _FACTS},
     }
 
 
