@@ -172,10 +172,9 @@ def _show_earlier(figure: Figure) -> None:
     pyplot = import_optional("matplotlib.pyplot", "pkex[plots]")
     if "inline" not in pyplot.get_backend().lower():
         return
-    from IPython import display
     from matplotlib._pylab_helpers import Gcf
 
-    page: Any = display
+    page = import_optional("IPython.display", "ipython")
     latest = getattr(figure.canvas.manager, "num", 0)  # pyplot counts its figures
     for number, manager in sorted(Gcf.figs.items()):
         if number < latest and manager.canvas.figure in _OURS:

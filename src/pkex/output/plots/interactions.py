@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pkex._util.cells import format_cell
-from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import check_count
 from pkex.output import palette
@@ -234,9 +233,7 @@ class PairDisplay(Display):
                 raise ValueError("there is no pair to draw.")
             first, second = top[0].features
         values = one[first, second]
-        names = interactions.feature_names
-        [both] = select([first, second], [Axis("feature", len(names), names)])
-        features = both.tolist()
+        features = [self._position(key, "feature", "plot of a pair") for key in (first, second)]
         canvas = self._canvas(ax, 6.0, 4.4)
         canvas.frame()
         ax, theme, largest = canvas.ax, canvas.theme, _largest(values)
@@ -251,7 +248,7 @@ class PairDisplay(Display):
                 axis.set_ticks(range(len(texts)), texts)
             elif len(column.levels) <= _FEW:
                 axis.set_ticks(column.levels)
-            axis.set_label_text(literal(short(names[feature])))
+            axis.set_label_text(literal(short(interactions.feature_names[feature])))
         canvas.colour_bar(points, f"{interactions.index} of the pair")
         return self
 

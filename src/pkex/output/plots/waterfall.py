@@ -100,13 +100,10 @@ class RowDisplay(ExplanationDisplay):
 
     def _title(self) -> str:
         """Return which row it is, and which class it has."""
-        title = f"row {self._name}"
-        if self._rows.predicted_class is not None:
-            title += f", predicted {self._rows.predicted_class[0]}"
-            other = largest_output_class(self._rows)
-            if other is not None and other[0] is not None:
-                title += f", largest output {other[0]}"
-        return title
+        label, other = self._rows.predicted_class, largest_output_class(self._rows)
+        predicted = "" if label is None else f", predicted {label[0]}"
+        largest = "" if other is None or other[0] is None else f", largest output {other[0]}"
+        return f"row {self._name}{predicted}{largest}"
 
 
 class WaterfallDisplay(RowDisplay):
