@@ -204,7 +204,7 @@ def test_plots_refuse_what_they_cannot_draw(found, table):
     assert statistic.plot().ax_.get_title(loc="left") == "k-SII of MMD²"
     with pytest.raises(ValueError, match="a statistic has no rows"):
         statistic.plot.pair("age", "bmi")
-    with pytest.raises(IndexError, match="rows 0 to 11"):
+    with pytest.raises(IndexError, match="there is no row 12: there are 12"):
         found.plot(row=12)
     with pytest.raises(ValueError, match="two features, or none"):
         found.plot.pair("age")

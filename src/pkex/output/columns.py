@@ -13,7 +13,7 @@ so do ranges of numbers, by their quantiles, where a histogram would be a single
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,17 +27,7 @@ from pkex._util.types import Floats
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = [
-    "Boxes",
-    "Picture",
-    "Points",
-    "Shares",
-    "between",
-    "bulk",
-    "categories",
-    "is_constant",
-    "picture",
-]
+__all__ = ["Boxes", "Points", "Shares", "bulk", "categories", "picture", "varied_columns"]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _MAX_RANGES = 7
@@ -121,13 +111,24 @@ def picture(
     return _with_target(first[:, column], second[:, 0], categorical)
 
 
-def is_constant(attribution: Attribution, column: int) -> bool:
+def varied_columns(
+    attribution: Attribution, features: Iterable[int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield features, each with its columns that vary; none where the samples are not known."""
+    for feature in features if attribution.samples is not None else ():
+        columns = attribution.feature_groups[feature]
+        varied = [column for column in columns if not _is_constant(attribution, column)]
+        if varied:
+            yield int(feature), varied
+
+
+def _is_constant(attribution: Attribution, column: int) -> bool:
     """Tell whether a column is the same in all rows, so that there is nothing to see in it."""
     assert attribution.samples is not None
-    two = attribution.target_kernel is None
-    cells = [sample[:, column] for sample in attribution.samples[: 2 if two else 1]]
-    cells_of_both = np.concatenate(cells).tolist()
-    return len({None if is_missing(cell) else cell for cell in cells_of_both}) == 1
+    both = attribution.target_kernel is None  # else the second sample is the target
+    samples = attribution.samples if both else attribution.samples[:1]
+    cells = np.concatenate([sample[:, column] for sample in samples]).tolist()
+    return len({None if is_missing(cell) else cell for cell in cells}) == 1
 
 
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
@@ -272,9 +273,8 @@ def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     numeric = all(is_number(cell) and not is_missing(cell) for cell in cells)
     texts = cells.astype(np.float64) if numeric else np.array([format_cell(cell) for cell in cells])
     unique, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    if numeric and len(unique) <= limit:
-        order = np.arange(len(unique))
+    in_order = numeric and len(unique) <= limit
+    order = np.arange(len(unique)) if in_order else np.argsort(-counts, kind="stable")
     names = [format_cell(unique[k]) for k in order]
     ranks = np.argsort(order)[codes]
     if len(names) > limit:

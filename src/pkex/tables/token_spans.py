@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Analyzed", "Located", "Span", "spans_of"]
+__all__ = ["Analyzed", "Located", "Span", "spans_of", "spans_of_words"]
 
 _WORD = re.compile(r"\S+")
 
@@ -111,6 +111,21 @@ def spans_of(vectorizer: Any, columns: dict[str, int], text: str) -> list[Span]:
                 a, b = some[0][1][0], some[-1][1][1]
                 spans.append(((a, b), column))
     return sorted(Span(places[a], places[b - 1] + 1, column) for (a, b), column in spans)
+
+
+def spans_of_words(columns: dict[str, int], text: str) -> list[Span]:
+    """Return where words or sequences of words stand that are columns, without regard to case.
+
+    Examples
+    --------
+    >>> [tuple(span) for span in spans_of_words({"good": 0, "good food": 1}, "Good food!")]
+    [(0, 4, 0), (0, 9, 1)]
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    most = max((len(name.split()) for name in columns), default=1)
+    words = CountVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, max(1, most)))
+    return spans_of(words, columns, text)
 
 
 def _plain(preprocess: Any, text: str) -> tuple[str | None, list[int]]:

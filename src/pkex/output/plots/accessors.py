@@ -64,7 +64,6 @@ class ExplanationPlots(Plots):
     'x1'
     """
 
-    _title = "an Explanation"
     _result: Explanation
 
     beeswarm = Plot(lambda: plots.beeswarm.BeeswarmDisplay)
@@ -196,8 +195,6 @@ class AttributionPlots(Plots):
     'x1'
     """
 
-    _title = "an Attribution"
-
     __call__ = bar = Plot(lambda: plots.bars.AttributionDisplay)
     marginals = Plot(lambda: plots.bars.MarginalsDisplay)
 
@@ -223,8 +220,6 @@ class EffectsPlots(Plots):
     ['x1', 'x0']
     """
 
-    _title = "Effects"
-
     __call__ = curves = Plot(lambda: plots.effects.EffectsDisplay)
 
 
@@ -247,8 +242,6 @@ class GradientsPlots(Plots):
     >>> pkex.Explainer(f).gradients([[0.0, 1.0]]).plot()
     <GradientsDisplay in ax_ of figure_>
     """
-
-    _title = "Gradients"
 
     __call__ = lanes = Plot(lambda: plots.gradients.GradientsDisplay)
 
@@ -274,8 +267,6 @@ class ImportancePlots(Plots):
     1
     """
 
-    _title = "an Importance"
-
     __call__ = bar = Plot(lambda: plots.bars.ImportanceDisplay)
 
 
@@ -298,8 +289,6 @@ class InfluencePlots(Plots):
     >>> pkex.Explainer(f).influence([[0.0, 1.0]]).plot()
     <InfluenceDisplay in ax_ of figure_>
     """
-
-    _title = "an Influence"
 
     __call__ = rows = Plot(lambda: plots.influence.InfluenceDisplay)
 
@@ -329,8 +318,6 @@ class InteractionPlots(Plots):
     'x0'
     """
 
-    _title = "Interactions"
-
     __call__ = heatmap = Plot(lambda: plots.interactions.InteractionsDisplay)
     network = Plot(lambda: plots.interactions.NetworkDisplay)
     pair = Plot(lambda: plots.interactions.PairDisplay)
@@ -356,8 +343,6 @@ class LeaveOneOutPlots(Plots):
     >>> pkex.Explainer(model).leave_one_out().plot().ax_.get_xlabel()
     'leave-one-out prediction'
     """
-
-    _title = "a LeaveOneOut"
 
     __call__ = scatter = Plot(lambda: plots.leave_one_out.LeaveOneOutDisplay)
 
@@ -387,8 +372,6 @@ class SensitivityPlots(Plots):
     'second-order Sobol indices'
     """
 
-    _title = "a Sensitivity"
-
     __call__ = bar = Plot(lambda: plots.sensitivity.SensitivityDisplay)
     pairs = Plot(lambda: plots.sensitivity.PairsDisplay)
 
@@ -416,8 +399,6 @@ class ChangePlots(Plots):
     'Mean prediction: ...'
     """
 
-    _title = "a Change"
-
     __call__ = boxes = Plot(lambda: plots.change.ChangeDisplay)
 
 
@@ -444,7 +425,5 @@ class ComparisonPlots(Plots):
     >>> [ax.get_xlabel() for ax in comparison.plot().axes_]
     ['Shapley value...', 'Shapley value of the variance']
     """
-
-    _title = "a Comparison"
 
     __call__ = bars = Plot(lambda: plots.comparison.ComparisonDisplay)

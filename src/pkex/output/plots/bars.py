@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.validation import check_count, is_index
 from pkex.output import palette
-from pkex.output.columns import is_constant
+from pkex.output.columns import varied_columns
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
 from pkex.output.spread import DOTS, LEVEL, has_intervals, importance_words, interval_words
-from pkex.output.text import align_numbers, value_name
+from pkex.output.text import align_numbers, most_important
+from pkex.output.view.features import mean_size
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -44,7 +44,7 @@ class ImportanceDisplay(Display):
 
     result: Importance
 
-    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> Self:
         """Draw the most important features as bars with whiskers.
 
         Whiskers are 90 % credible intervals where there are at least 19 posterior draws, else
@@ -55,9 +55,8 @@ class ImportanceDisplay(Display):
         ax, max_display
             As for every plot.
         """
-        check_count(max_display, "max_display", 1)
-        importance, shown = self.result, self.result.ranking[:max_display]
-        names = [importance.feature_names[i] for i in shown]
+        importance = self.result
+        shown, names = self._largest(importance.ranking, max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.0, 1.1 + 0.29 * len(shown)))
         series = _series(importance)
         places, left = np.arange(len(shown)), np.zeros(len(shown))
@@ -82,13 +81,12 @@ class ImportanceDisplay(Display):
         if len(series) == 1:
             signs = slice(1 if importance.meaning is None else 0, None)
             canvas.annotate([number[signs] for number in align_numbers(left)])
-        title = importance.meaning or f"mean |{value_name(importance)}|"
-        label = of_all(title, len(shown), len(importance.feature_names))
+        label = of_all(mean_size(importance), len(shown), len(importance.feature_names))
         canvas.label_below(label, note)
         return self
 
 
-def _draw_intervals(canvas: Canvas, importance: Importance, shown: NDArray[np.intp]) -> str:
+def _draw_intervals(canvas: Canvas, importance: Importance, shown: Indices) -> str:
     """Draw the intervals of posterior draws, with their means; return what they are."""
     low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
     draws = np.asarray(importance.draws)
@@ -102,9 +100,8 @@ def _series(importance: Importance) -> list[tuple[str, Floats]]:
     columns, titles = importance.values.reshape(len(importance.values), -1), importance.output_names
     if columns.shape[1] == 1:
         return [("", columns[:, 0])]
-    kept, rest = np.arange(len(titles)), np.arange(0)
-    if len(titles) > len(palette.SERIES):
-        kept, rest = np.split(np.argsort(-columns.sum(axis=0), kind="stable"), [_MOST])
+    most = len(titles) if len(titles) <= len(palette.SERIES) else _MOST
+    kept, rest = np.split(most_important(columns.sum(axis=0)), [most])
     series = [(titles[k], columns[:, k]) for k in np.sort(kept)]
     if len(rest):
         series.append((f"{len(rest)} other outputs", columns[:, rest].sum(axis=1)))
@@ -138,9 +135,7 @@ class AttributionDisplay(Display):
     result: Attribution
     marginal_axes_: list[Axes]
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
-    ) -> AttributionDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3) -> Self:
         """Draw contributions as bars over their null bands, with the marginals of the top columns.
 
         Parameters
@@ -158,28 +153,27 @@ class AttributionDisplay(Display):
         AttributionDisplay
             The display, with ``ax_``, ``figure_`` and ``marginal_axes_``.
         """
-        check_count(max_display, "max_display", 1)
         check_count(marginals, "marginals", 0)
-        attribution, shown = self.result, self.result.ranking[:max_display]
+        attribution = self.result
+        shown, names = self._largest(attribution.ranking, max_display)
         columns = _first_columns(attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
         if ax is None:
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
-            room = room_for([attribution.feature_names[i] for i in shown])
+            room = room_for(names)
             figure = self._figure((9.0 if columns else 6.0) + room, height)
             if columns:
                 figure, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
                 self.marginal_axes_ = [*right.subplots(len(columns), 1, squeeze=False)[:, 0]]
             ax = cast("Axes", figure.subplots())
         self._draw_in(ax)
-        self._draw_bars(Canvas(ax, new_figure=self._new_figure), shown)
+        self._draw_bars(Canvas(ax, new_figure=self._new_figure), shown, names)
         draw_columns(attribution, columns, self.marginal_axes_)
         return self
 
-    def _draw_bars(self, canvas: Canvas, shown: NDArray[np.intp]) -> None:
+    def _draw_bars(self, canvas: Canvas, shown: Indices, names: list[str]) -> None:
         """Draw the bars; p-values stand beside them in a new figure, else in the labels."""
         attribution, theme = self.result, canvas.theme
-        names = [attribution.feature_names[i] for i in shown]
         values, places = attribution.values[shown], np.arange(len(shown))
         opacities, p_values, note = np.ones(len(shown)), [], ""
         if attribution.p_adjusted is not None:
@@ -193,6 +187,7 @@ class AttributionDisplay(Display):
             low, high = attribution.null_band[:, shown]
             style = {"color": theme(palette.BAND), "label": "95 % of permutations"}
             canvas.bars(places, high - low, 0.86, left=low, **style)
+            canvas.legend()
         colours = [(theme.signed(v), opacity) for v, opacity in zip(values, opacities, strict=True)]
         canvas.bars(places, values, 0.5, color=colours)
         if attribution.standard_errors is not None:
@@ -212,8 +207,6 @@ class AttributionDisplay(Display):
             wrapped = "\n".join(part for line in lines for part in wrap(line, letters))
             headline = wrapped.replace("\xa0", " ")
         canvas.title(headline)
-        if attribution.null_band is not None:
-            canvas.legend()
         if p_values and canvas.new_figure:
             canvas.annotate(p_values)
 
@@ -243,11 +236,8 @@ class MarginalsDisplay(Display):
     """
 
     result: Attribution
-    axes_: list[Axes]
 
-    def plot(
-        self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6
-    ) -> MarginalsDisplay:
+    def plot(self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6) -> Self:
         """Draw columns in both samples, or against the target, as the report does.
 
         Parameters
@@ -272,24 +262,18 @@ class MarginalsDisplay(Display):
                 raise ValueError("every column is constant, so there is nothing to draw.")
         else:
             axis = Axis("column", len(attribution.column_names), attribution.column_names)
-            chosen = [int(column) for column in select(columns, [axis])[0]]
-        if ax is None:
-            self.axes_ = self._grid(len(chosen), min(3, len(chosen)), 3.2, 2.1, (0.4, 0.3))
-        elif len(chosen) == 1:
-            self.axes_ = [ax]
-        else:
+            chosen = select(columns, [axis])[0].tolist()
+        if ax is not None and len(chosen) > 1:
             raise ValueError(
                 f"one ax has room for one column, not for {len(chosen)}; name it, as in plot."
                 f"marginals(ax, columns={attribution.column_names[chosen[0]]!r}), or leave out ax."
             )
-        self._draw_in(self.axes_[0])
+        self._canvases(ax, len(chosen), min(3, len(chosen)), 3.2, 2.1, 0.4, 0.3)
         draw_columns(attribution, chosen, self.axes_)
         return self
 
 
-def _first_columns(attribution: Attribution, features: NDArray[np.intp], count: int) -> list[int]:
+def _first_columns(attribution: Attribution, features: Indices, count: int) -> list[int]:
     """Return the first columns of these features that vary; none where there are no samples."""
-    if attribution.samples is None:
-        return []
-    columns = (column for i in features for column in attribution.feature_groups[i])
-    return list(islice((c for c in columns if not is_constant(attribution, c)), count))
+    varied = (columns for _, columns in varied_columns(attribution, features))
+    return list(islice(chain.from_iterable(varied), count))

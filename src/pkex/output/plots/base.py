@@ -45,13 +45,16 @@ class Plot(Generic[Parameters, Drawn]):
 
 
 class Plots:
-    """The plots of a result: those of its public names."""
+    """The plots of a result: those of its public names.
 
-    _title: str  # the result, in words
+    What is drawn, `_result`, may be another form of the result that was given.
+    """
 
     def __init__(self, result: Any) -> None:
-        self._result = result
+        self._given = self._result = result
 
     def __repr__(self) -> str:
         kinds = ", ".join(name for name in dir(type(self)) if not name.startswith("_"))
-        return f"<plots of {self._title}: {kinds}>"
+        name = type(self._given).__name__
+        article = "" if name.endswith("s") else "an " if name[0] in "AEIOU" else "a "
+        return f"<plots of {article}{name}: {kinds}>"

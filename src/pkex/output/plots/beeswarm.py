@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,9 +41,7 @@ class BeeswarmDisplay(ExplanationDisplay):
     _width, _height, _lane = 7.0, 1.1, 0.36
     _ramp = False  # whether some features are numbers
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> BeeswarmDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
         """Draw every Shapley value as a point, in lanes of features, coloured by feature value.
 
         Numbers go from blue to red; categories have a colour each, named below the feature; feature
@@ -76,8 +74,9 @@ class BeeswarmDisplay(ExplanationDisplay):
         ax.set_xlim(low - room, high + room)
         bins = max(20.0, canvas.size[0] * 72.0 / _STEP) / (high - low)
         for place, values in enumerate(lanes.values.T):
-            is_feature = place < len(lanes.features)
-            cells = feature_values(one, int(lanes.features[place])) if is_feature else None
+            feature: Any = lanes.features[place] if place < len(lanes.features) else None
+            single = feature is not None and len(one.feature_groups[feature]) == 1
+            cells = feature_values(one, feature) if single else None
             colours: Any = theme(palette.MISSING) if cells is None else cells.colours(theme)
             swarm, words = place + _swarm(values * bins), []
             std = None if stds is None or np.isnan(stds[:, place]).all() else stds[:, place]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.labels import entry
 from pkex.output.text import align_numbers
 from pkex.output.view.change import difference
@@ -37,9 +36,7 @@ class ChangeDisplay(Display):
 
     result: Change
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> ChangeDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Key = None) -> Self:
         """Draw the Shapley values of each feature before and after, one above the other.
 
         Beside each feature is its contribution, the difference of the two means. A star marks the
@@ -51,13 +48,11 @@ class ChangeDisplay(Display):
             As for every plot.
         """
         change = self.result
-        check_count(max_display, "max_display", 1)
         if output is None and len(change.output_names) - change.has_loss == 1:
             output = 0  # beside which there are losses alone
         number = change.output_number(output, "plot")
         count = len(change.feature_names)
-        shown = change.ranking[:max_display]
-        names = [change.feature_names[i] for i in shown]
+        shown, names = self._largest(change.ranking, max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.4, 1.6 + 0.46 * len(shown)))
         sides = (
             (change.quantiles_before, change.means_before),

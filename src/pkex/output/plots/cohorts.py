@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class CohortsDisplay(ExplanationDisplay):
 
     def plot(
         self, cohorts: Any, ax: Axes | None = None, *, max_display: int = 20, output: Output = None
-    ) -> CohortsDisplay:
+    ) -> Self:
         """Draw the importance of features in each cohort.
 
         Parameters
@@ -77,8 +77,7 @@ class CohortsDisplay(ExplanationDisplay):
         canvas.ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:
-        canvas = Canvas(self.ax_, new_figure=self._new_figure)
-        canvas.legend(2 if len(self.axes_) == 1 else 3)
+        self._panels[0].legend(2 if len(self.axes_) == 1 else 3)
 
 
 def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pkex._util.types import Indices
-from pkex._util.validation import brief, check_count
+from pkex._util.validation import brief
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import LETTERS, WIDE, of_all, room_for
 from pkex.output.text import align_numbers
 
@@ -46,7 +46,6 @@ class ComparisonDisplay(Display):
     """
 
     result: Comparison
-    axes_: list[Axes]
 
     def plot(
         self,
@@ -54,8 +53,8 @@ class ComparisonDisplay(Display):
         *,
         quantity: str | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> ComparisonDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw the values of the mean as bars, and beside them those of the variance.
 
         Whiskers are one posterior standard deviation of a value. Features that are fixed are left
@@ -70,7 +69,6 @@ class ComparisonDisplay(Display):
         max_display, output
             As for every plot.
         """
-        check_count(max_display, "max_display", 1)
         if quantity not in (None, *_QUANTITIES):
             raise ValueError(
                 f'quantity must be "mean", "variance" or None for both, got {brief(quantity)}.'
@@ -83,18 +81,13 @@ class ComparisonDisplay(Display):
         one = self.result.select_output(output, "plot")
         fixed = {*one.fixed}
         varied = [i for i in one.ranking if one.feature_names[i] not in fixed]
-        shown = np.array(varied or one.ranking)[:max_display]
-        names = [one.feature_names[i] for i in shown]
+        shown, names = self._largest(np.array(varied or one.ranking), max_display)
         quantities = _QUANTITIES if quantity is None else (quantity,)
-        if ax is None:
-            count, height = len(quantities), max(2.2, 1.3 + 0.32 * len(shown))
-            self.axes_ = self._grid(count, count, 3.7, height, (room_for(names), 0.0))
-        else:
-            self.axes_ = [ax]
-        self._draw_in(self.axes_[0])
+        panels, height = len(quantities), max(2.2, 1.3 + 0.32 * len(shown))
+        canvases = self._canvases(ax, panels, panels, 3.7, height, room_for(names), 0.0)
         count = len(varied) or len(one.feature_names)
-        for panel, what in zip(self.axes_, quantities, strict=True):
-            canvas, first = Canvas(panel, new_figure=self._new_figure), panel is self.ax_
+        for canvas, what in zip(canvases, quantities, strict=True):
+            first = canvas.ax is self.ax_
             canvas.lanes(names if first else [""] * len(names), WIDE if ax is None else LETTERS)
             self._draw_values(canvas, one, what, shown)
             canvas.label_below(of_all(_LABELS[what], len(shown), count), _NOTES[what])

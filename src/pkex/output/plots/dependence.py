@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.plots.drawing import THIN, Axes, Canvas, jitter
+from pkex.output.plots.drawing import THIN, Axes, Canvas, Key, jitter
 from pkex.output.plots.labels import entry, literal, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import FeatureValues, feature_values
-from pkex.output.plots.theme import Theme
 from pkex.output.spread import POSTERIOR
 
 __all__ = ["DependenceDisplay"]
@@ -43,9 +42,9 @@ class DependenceDisplay(ExplanationDisplay):
         feature: str | int,
         ax: Axes | None = None,
         *,
-        color: str | int | None = None,
+        color: Key = None,
         output: Output = None,
-    ) -> DependenceDisplay:
+    ) -> Self:
         """Draw the Shapley values of one feature against its values, over a histogram of the rows.
 
         Outliers among the feature values are arrows at the edge of the axis. Rows of a category, or
@@ -65,27 +64,16 @@ class DependenceDisplay(ExplanationDisplay):
             As for every plot.
         """
         self._before = f"{feature!r}, "
-        self.feature = self._column(feature, "dependence plot")
-        self.color = None if color is None else self._column(color, "colour")
+        self.feature = self._position(feature, "feature", "dependence plot")
+        self._cells, self._color = feature_values(self.result, self.feature, _PLACES), None
+        if color is not None:
+            self.color = self._position(color, "feature", "colour")
+            self._color = feature_values(self.result, self.color)
         return self._draw_panels(self.result, ax, output)
-
-    def _column(self, feature: str | int, kind: str) -> int:
-        """Return the number of a feature of one column."""
-        place = self._position(feature, "feature", kind)
-        name, columns = self.result.feature_names[place], self.result.feature_groups[place]
-        if len(columns) > 1:
-            raise ValueError(
-                f"{name!r} is a group of {len(columns)} columns and has no single value to draw; "
-                "choose a feature of one column."
-            )
-        return place
 
     def _draw(self, one: Explanation, canvas: Canvas) -> None:
         canvas.frame()
-        ax, theme = canvas.ax, canvas.theme
-        cells = feature_values(one, self.feature, _PLACES)
-        by = None if self.color is None else feature_values(one, self.color)
-        assert cells is not None  # as it is not a group
+        ax, theme, cells, by = canvas.ax, canvas.theme, self._cells, self._color
         values, name = one.values[:, self.feature], one.feature_names[self.feature]
         known, levels = ~np.isnan(cells.numbers), _levels(cells)
         x, beyond = cells.numbers, np.zeros(len(values), dtype=np.int64)
@@ -107,8 +95,9 @@ class DependenceDisplay(ExplanationDisplay):
         if one.std is not None:
             middle, std = values[known], one.std[known, self.feature]
             ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **THIN)
-        if not len(levels):
-            _draw_rows(ax, x[known], theme)
+        rows = x[known]
+        if not len(levels) and len(rows) >= 10 and rows.min() < rows.max():
+            canvas.mark_rows(rows)
         if cells.dated:
             _number_dates(ax)
         kinds = ((beyond != 0, "beyond, at the edges"), (~known, "with missing values not shown"))
@@ -119,14 +108,13 @@ class DependenceDisplay(ExplanationDisplay):
         ax.set_ylabel(self._label_of_values(one))
 
     def _finish(self) -> None:
-        by = None if self.color is None else feature_values(self.result, self.color)
-        if by is None or self.color is None:
+        by, canvas = self._color, self._panels[-1]
+        if by is None:
             return
-        title, ax = self.result.feature_names[self.color], self.axes_[-1]
+        title, ax = self.result.feature_names[self.color], canvas.ax
         if not by.categories:
             self._draw_ramp(title, by)
             return
-        canvas = Canvas(ax, new_figure=self._new_figure)
         dots: list[Any] = [
             ax.scatter([], [], s=18.0, color=canvas.theme.series(k), linewidth=0, label=label)
             for k, label in enumerate(entry(short(name, 16)) for name in by.categories)
@@ -168,13 +156,3 @@ def _number_dates(ax: Axes) -> None:
     locator = untyped.AutoDateLocator(minticks=3, maxticks=7)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
-
-
-def _draw_rows(ax: Axes, x: Any, theme: Theme) -> None:
-    """Draw where the rows are, as a low histogram along the bottom."""
-    if len(x) < 10 or not x.min() < x.max():
-        return
-    counts, edges = np.histogram(x, bins=int(np.clip(2 * len(x) ** (1 / 3), 6, 40)))
-    style: dict[str, Any] = {"color": theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
-    style["transform"] = ax.get_xaxis_transform()
-    ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)

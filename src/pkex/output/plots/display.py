@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pkex._util.extras import import_optional
+from pkex._util.indexing import Axis, select
+from pkex._util.types import Indices
+from pkex._util.validation import brief, check_count
 from pkex.output.plots.docstrings import fill_docstrings
 from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import LETTERS, WIDE, room_for
@@ -67,6 +70,7 @@ class Display:
     """
 
     ax_: Axes
+    axes_: list[Axes]  # of displays with panels
     figure_: Figure
     _new_figure = False  # whether the figure was made for the display
 
@@ -84,6 +88,21 @@ class Display:
         if not len(self.result):
             raise ValueError("there are no rows, so there is nothing to draw.")
 
+    def _position(self, key: str | int, noun: str, kind: str) -> int:
+        """Return the position of the one row or feature that a plot of this kind is of."""
+        names = self.result.feature_names
+        features = Axis("feature", len(names), names)
+        [places] = select(key, [features if noun == "feature" else Axis(noun, len(self.result))])
+        if len(places) != 1:
+            raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
+        return int(places[0])
+
+    def _largest(self, order: Indices, max_display: int) -> tuple[Indices, list[str]]:
+        """Return the features to show of all in their order, and their names."""
+        check_count(max_display, "max_display", 1)
+        shown = order[:max_display]
+        return shown, [self.result.feature_names[i] for i in shown]
+
     def _canvas(self, ax: Axes | None, width: float, height: float) -> Canvas:
         """Return what to draw in: given axes, or those of a new figure of so many inches."""
         self._draw_in(self._figure(width, height).subplots() if ax is None else ax)
@@ -95,16 +114,25 @@ class Display:
         canvas.lanes(names, WIDE if self._new_figure else LETTERS)
         return canvas
 
-    def _grid(
-        self, count: int, across: int, width: float, height: float, around: Sequence[float] = (0, 0)
-    ) -> list[Axes]:
-        """Return so many axes of a new figure, `across` in a line, each of so many inches."""
-        down = -(-count // across)
-        figure = self._figure(around[0] + width * across, around[1] + height * down)
-        grid = list(figure.subplots(down, across, squeeze=False).flat)
-        for spare in grid[count:]:
-            spare.remove()
-        return grid[:count]
+    def _canvases(
+        self, ax: Axes | None, count: int, across: int, width: float, height: float, *around: float
+    ) -> list[Canvas]:
+        """Return what to draw panels in: given axes, which are one, or those of a new figure.
+
+        There are `across` in a line, each of so many inches, with `around` beside and below all.
+        """
+        if ax is None:
+            down = -(-count // across)
+            beside, below = around or (0.0, 0.0)
+            figure = self._figure(beside + width * across, below + height * down)
+            grid = list(figure.subplots(down, across, squeeze=False).flat)
+            for spare in grid[count:]:
+                spare.remove()
+            self.axes_ = grid[:count]
+        else:
+            self.axes_ = [ax]
+        self._draw_in(self.axes_[0])
+        return [Canvas(panel, new_figure=self._new_figure) for panel in self.axes_]
 
     def _draw_in(self, ax: Axes) -> None:
         self.ax_ = ax
@@ -144,10 +172,9 @@ def _show_earlier(figure: Figure) -> None:
     pyplot = import_optional("matplotlib.pyplot", "pkex[plots]")
     if "inline" not in pyplot.get_backend().lower():
         return
-    from IPython import display
     from matplotlib._pylab_helpers import Gcf
 
-    page: Any = display
+    page = import_optional("IPython.display", "ipython")
     latest = getattr(figure.canvas.manager, "num", 0)  # pyplot counts its figures
     for number, manager in sorted(Gcf.figs.items()):
         if number < latest and manager.canvas.figure in _OURS:

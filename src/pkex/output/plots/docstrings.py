@@ -25,7 +25,6 @@ _OUTPUTS = (
     "default, in a panel each."
 )
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*)\n    As for every plot\.$", re.MULTILINE)
-_HEADING = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
 
 
 def fill_docstrings(display: type) -> None:
@@ -33,15 +32,12 @@ def fill_docstrings(display: type) -> None:
     bases = (inspect.get_annotations(base).get("result") for base in display.__mro__)
     result = next((name for name in bases if name is not None), "Result")
     also = f"See Also\n--------\n{result}.plot : All plots of the result.\n"
-    doc = inspect.cleandoc(display.__doc__ or "")
-    heading = _HEADING.search(doc)
-    if heading is None:
+    head, title, examples = inspect.cleandoc(display.__doc__ or "").partition("Examples\n")
+    if not title:
         return
-    sections = doc[heading.start() :].partition("Examples\n")
+    summary, heading, attributes = head.partition("Attributes\n")
     parameters = f"Parameters\n----------\nresult : {result}\n    The result to draw.\n\n"
-    display.__doc__ = (
-        f"{doc[: heading.start()]}{parameters}{sections[0]}{also}\n{''.join(sections[1:])}\n"
-    )
+    display.__doc__ = f"{summary}{parameters}{heading}{attributes}{also}\n{title}{examples}\n"
     plot = vars(display).get("plot")
     if plot is None:
         return
@@ -58,4 +54,4 @@ def fill_docstrings(display: type) -> None:
     if "Returns\n---" not in text:
         returned = f"{display.__name__}\n    The display, with ``ax_`` and ``figure_``."
         text += f"\n\nReturns\n-------\n{returned}"
-    plot.__doc__ = f"{text}\n\n{also}\n{''.join(sections[1:])}\n"
+    plot.__doc__ = f"{text}\n\n{also}\n{title}{examples}\n"

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 else:
     Axes = Any  # of an extra, which annotations alone do not need
 
-__all__ = ["THIN", "Axes", "Canvas", "draw_columns", "jitter"]
+Key = str | int | None  # of a feature or an output: its name or number
+
+__all__ = ["THIN", "Axes", "Canvas", "Key", "draw_columns", "jitter"]
 
 _NUMBER = 0.48  # width in inches of a number below an axis, with some room
 _LINE = 0.19  # height in inches of a line of a legend
@@ -132,6 +134,14 @@ class Canvas:
         """Draw the line where values are 0, or another value."""
         line = self.ax.axvline if vertical else self.ax.axhline
         line(value, color=self.theme(palette.MISSING), linewidth=0.9, zorder=zorder)
+
+    def mark_rows(self, places: Floats, weights: Floats | None = None) -> None:
+        """Draw where rows are, as a low histogram along the bottom."""
+        bins = int(np.clip(2 * len(places) ** (1 / 3), 6, 40))
+        counts, edges = np.histogram(places, bins, weights=weights)
+        style: dict[str, Any] = {"color": self.theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
+        style["transform"] = self.ax.get_xaxis_transform()
+        self.ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)
 
     def annotate(self, notes: Sequence[str]) -> None:
         """Write a note beside the right end of each lane, flush right.

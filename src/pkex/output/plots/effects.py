@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import literal, short
 
 if TYPE_CHECKING:
@@ -46,16 +46,15 @@ class EffectsDisplay(Display):
     """
 
     result: Effects
-    axes_: list[Axes]
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
         max_display: int = 6,
-        output: str | int | None = None,
+        output: Key = None,
         n_lines: int = _LINES,
-    ) -> EffectsDisplay:
+    ) -> Self:
         """Draw a panel for each effect; those of single features share the vertical axis.
 
         The line is the average curve, its band two posterior standard deviations, thin lines are
@@ -80,13 +79,12 @@ class EffectsDisplay(Display):
             )
         across = 2 if count == 4 else min(count, 3)
         one = (5.6, 3.8) if count == 1 else (3.5, 2.9)
-        self.axes_ = self._grid(count, across, *one) if ax is None else [ax]
-        self._draw_in(self.axes_[0])
+        canvases = self._canvases(ax, count, across, *one)
         self._lines, self._effects = n_lines, effects
         single = [k for k in range(count) if len(effects.features[k]) == 1]
         ends = _ends(effects, single, n_lines)
-        for k, panel in enumerate(self.axes_):
-            canvas = Canvas(panel, new_figure=self._new_figure)
+        for k, canvas in enumerate(canvases):
+            panel = canvas.ax
             if k in single:
                 self._draw_curve(k, canvas)
                 panel.set_ylim(*ends)
@@ -97,7 +95,7 @@ class EffectsDisplay(Display):
             else:
                 self._draw_surface(k, canvas)
         if effects.output_names and np.ndim(self.result.mean):
-            Canvas(self.ax_, new_figure=self._new_figure).title(effects.output_names[0])
+            canvases[0].title(effects.output_names[0])
         return self
 
     def _label(self) -> str:
@@ -246,8 +244,4 @@ def _draw_rows(canvas: Canvas, data: Any, x: Floats, weights: Floats) -> None:
     inside = known & (data >= x[0]) & (data <= x[-1])
     if inside.sum() < 2 or not x[0] < x[-1]:
         return
-    bins = int(np.clip(2 * inside.sum() ** (1 / 3), 6, 40))
-    counts, edges = np.histogram(data[inside].astype(float), bins, weights=weights[inside])
-    style: dict[str, Any] = {"color": canvas.theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
-    style["transform"] = canvas.ax.get_xaxis_transform()
-    canvas.ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)
+    canvas.mark_rows(data[inside].astype(float), weights[inside])

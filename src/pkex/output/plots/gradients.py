@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, jitter
+from pkex.output.plots.drawing import Axes, Key, jitter
 from pkex.output.plots.labels import of_all
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ class GradientsDisplay(Display):
 
     result: Gradients
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> GradientsDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, output: Key = None) -> Self:
         """Draw the derivatives of one row as bars, or those of several as points.
 
         Bars have whiskers of two posterior standard deviations, where these are known. Among the
@@ -46,11 +43,9 @@ class GradientsDisplay(Display):
             As for every plot.
         """
         gradients = self.result.select_output(output, "plot")
-        check_count(max_display, "max_display", 1)
         self._check_rows()
         values = gradients.values
-        shown = gradients.ranking[:max_display]
-        names = [gradients.feature_names[i] for i in shown]
+        shown, names = self._largest(gradients.ranking, max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.3 + 0.32 * len(shown)))
         places, note = np.arange(len(shown)), ""
         if len(gradients) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class HeatmapDisplay(ExplanationDisplay):
         max_display: int = 12,
         order: str = "prediction",
         output: Output = None,
-    ) -> HeatmapDisplay:
+    ) -> Self:
         """Draw all values as colours, features by rows, with predictions above.
 
         Parameters
@@ -116,10 +116,9 @@ def _draw_predictions(canvas: Canvas, one: Explanation, rows: NDArray[np.intp]) 
     above = _inset(canvas, 0.0, len(canvas.ax.get_yticks()) + _GAP, 1.0, _CURVE)
     low, base, high = one.predictions.min(), one.base_values[0], one.predictions.max()
     above.line_at(base, vertical=False, zorder=2)
-    line: dict[str, Any] = {"color": canvas.theme(palette.INK), "linewidth": 1.2}
-    if len(rows) == 1:
-        line |= {"marker": "o", "markersize": 3.0}
-    above.ax.plot(np.arange(len(rows)), one.predictions[rows], **line)
+    line: dict[str, Any] = {"color": canvas.theme(palette.INK), "linewidth": 1.2, "markersize": 3.0}
+    marker = "o" if len(rows) == 1 else ""
+    above.ax.plot(np.arange(len(rows)), one.predictions[rows], marker=marker, **line)
     above.ax.set_xlim(-0.5, len(rows) - 0.5)
     above.ax.set_xticks([])
     span = max(high, base) - min(low, base)

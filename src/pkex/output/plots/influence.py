@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex._util.types import Indices
-from pkex._util.validation import brief, check_count, is_index
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.labels import MINUS, literal, short
 from pkex.output.text import cut, most_important, value_name
 from pkex.output.view.influence import largest_lines, line_noun, target_text
@@ -45,9 +45,9 @@ class InfluenceDisplay(Display):
         *,
         max_rows: int = 8,
         max_features: int = 8,
-        output: str | int | None = None,
+        output: Key = None,
         ax: Axes | None = None,
-    ) -> InfluenceDisplay:
+    ) -> Self:
         """Draw the training rows of one row; colours are their influence on each Shapley value.
 
         Parameters
@@ -66,9 +66,7 @@ class InfluenceDisplay(Display):
         check_count(max_rows, "max_rows", 1)
         check_count(max_features, "max_features", 1)
         self._check_rows()
-        one, count = self.result.select_output(output, "plot"), len(self.result)
-        if not is_index(row) or not -count <= row < count:
-            raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
+        one, row = self.result.select_output(output, "plot"), self._position(row, "row", "plot")
         places = largest_lines(one, row, max_rows)
         split, lines = one.feature_values[row, places], one.train_rows[row, places]
         features = most_important(np.abs(split).sum(axis=0), max_features)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pkex._util.cells import format_cell
-from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, check_count, is_index
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, jitter
+from pkex.output.plots.drawing import Axes, Canvas, Key, jitter
 from pkex.output.plots.labels import literal, short
-from pkex.output.plots.shades import FeatureValues, as_numbers
+from pkex.output.plots.shades import FeatureValues, as_numbers, feature_cells
 
 if TYPE_CHECKING:
     from pkex.results.interactions import Interactions
@@ -28,32 +27,26 @@ _NUMBERS = 8  # features of a heat map whose cells have room for numbers
 _LINES = 40  # pairs of a network
 _FEW = 5  # levels of a column whose points are drawn side by side
 
+Write = Callable[[float], str]
+
 
 class PairTableDisplay(Display):
     """A display that may draw a table of pairs."""
 
     def _draw_table(
-        self,
-        ax: Axes | None,
-        table: Floats,
-        names: Sequence[str],
-        title: str,
-        *,
-        signed: bool = False,
-        write: Callable[[float], str],
-        label: str = "",
-    ) -> None:
-        """Draw a symmetric table; its diagonal means nothing and is left out.
+        self, ax: Axes | None, table: Floats, names: Sequence[str], write: Write, signed: bool
+    ) -> tuple[Canvas, Any]:
+        """Draw a symmetric table; return where, and the colours; `write` gives the text of a cell.
 
-        Without signs colours begin at 0, as there is nothing below. `write` returns the text of a
-        cell.
+        Its diagonal means nothing and is left out. Without signs colours begin at 0, as there is
+        nothing below.
         """
         count = len(names)
         canvas = self._canvas(ax, 2.6 + 0.42 * count, 1.6 + 0.4 * count)
         canvas.frame("")
         ax, theme = canvas.ax, canvas.theme
         cells = np.where(np.eye(count, dtype=bool), np.nan, table)
-        largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+        largest = _largest(cells)
         colours = theme.diverging() if signed else theme.rising()
         colours = colours.with_extremes(bad=theme(palette.GRID))
         image = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
@@ -62,12 +55,11 @@ class PairTableDisplay(Display):
         ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, shown)
         ax.tick_params(labelcolor=ink)
-        canvas.title(title)
         for i, j in np.argwhere(~np.isnan(cells)):
             colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
             text = write(float(cells[i, j]))
             ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
-        canvas.colour_bar(image, label)
+        return canvas, image
 
 
 class _AllPairsDisplay(PairTableDisplay):
@@ -76,26 +68,22 @@ class _AllPairsDisplay(PairTableDisplay):
     result: Interactions
 
     def _pairs(
-        self, row: int | None, max_display: int, output: str | int | None
+        self, row: int | None, max_display: int, output: Key
     ) -> tuple[list[str], Floats, Floats, bool, str]:
         """Return the features with the largest pairs: names, pairs, main effects, signs and title.
 
         Numbers are the means of absolute values, or the values of a row, which have signs.
         """
         check_count(max_display, "max_display", 2)
-        _ = self.result.sizes  # refuses what has no pairs
         interactions, count = self.result.select_output(output, "plot"), len(self.result)
-        if row is None and count == 1:
-            row = 0
-        if row is not None and (not is_index(row) or not -count <= row < count):
-            raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
-        assert interactions.pairs is not None
-        assert interactions.main is not None
-        if row is None:
-            pairs, main = interactions.sizes, np.abs(interactions.main).mean(axis=0)
+        pairs, main = interactions.sizes, np.asarray(interactions.main)  # which needs pairs
+        signed = row is not None or count == 1
+        if not signed:
+            main = np.abs(main).mean(axis=0)
             title = f"mean |{interactions.index}| of {count} rows"
         else:
-            pairs, main = interactions.pairs[row], interactions.main[row]
+            row = self._position(row or 0, "row", "plot of interactions")
+            pairs, main = np.asarray(interactions.pairs)[row], main[row]
             title = f"{interactions.index} of row {interactions.row_names[row]}"
             if interactions.explained != "prediction":
                 title = f"{interactions.index} of {interactions.explained.replace('^2', '²')}"
@@ -103,7 +91,7 @@ class _AllPairsDisplay(PairTableDisplay):
             title += f", {interactions.output_names[0]}"
         order = np.argsort(-np.abs(pairs).max(axis=0), kind="stable")[:max_display]
         names = [short(interactions.feature_names[i]) for i in order]
-        return names, pairs[np.ix_(order, order)], main[order], row is not None, title
+        return names, pairs[np.ix_(order, order)], main[order], signed, title
 
 
 class InteractionsDisplay(_AllPairsDisplay):
@@ -124,8 +112,8 @@ class InteractionsDisplay(_AllPairsDisplay):
         *,
         row: int | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> InteractionsDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw the mean absolute interaction of every pair, or those of one row, as a table.
 
         Parameters
@@ -135,7 +123,9 @@ class InteractionsDisplay(_AllPairsDisplay):
         """
         names, pairs, _, signed, title = self._pairs(row, max_display, output)
         number = "" if len(names) > _NUMBERS else "{:+.2g}" if signed else "{:.2g}"
-        self._draw_table(ax, pairs, names, title, signed=signed, write=number.format)
+        canvas, image = self._draw_table(ax, pairs, names, number.format, signed)
+        canvas.title(title)
+        canvas.colour_bar(image)
         return self
 
 
@@ -157,8 +147,8 @@ class NetworkDisplay(_AllPairsDisplay):
         *,
         row: int | None = None,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> NetworkDisplay:
+        output: Key = None,
+    ) -> Self:
         """Draw features on a circle and pairs as lines between them.
 
         The area of a point is the size of the main effect of a feature, the width of a line that of
@@ -169,13 +159,9 @@ class NetworkDisplay(_AllPairsDisplay):
         ax, row, max_display, output
             As for every plot.
         """
-        names, pairs, main, signed, title = self._pairs(row, max_display, output)
+        names, pairs, main, _, title = self._pairs(row, max_display, output)
         canvas = self._canvas(ax, 5.6, 5.2)
         ax, theme, count = canvas.ax, canvas.theme, len(names)
-
-        def colour(value: float) -> str:
-            return theme.signed(value if signed else abs(value))
-
         angles = np.pi / 2 - 2.0 * np.pi * np.arange(count) / count
         x, y = np.cos(angles), np.sin(angles)
         ends = np.column_stack(np.triu_indices(count, 1))
@@ -183,11 +169,11 @@ class NetworkDisplay(_AllPairsDisplay):
         strengths = np.abs(values) / _largest(values)
         for place in np.argsort(-strengths, kind="stable")[:_LINES][::-1]:  # the strongest on top
             strength, both = strengths[place], ends[place]
-            style: dict[str, Any] = {"color": colour(values[place]), "solid_capstyle": "round"}
-            style |= {"linewidth": 0.3 + 7.0 * strength, "alpha": 0.15 + 0.75 * strength}
+            style: dict[str, Any] = {"solid_capstyle": "round", "alpha": 0.15 + 0.75 * strength}
+            style |= {"linewidth": 0.3 + 7.0 * strength, "color": theme.signed(values[place])}
             ax.plot(x[both], y[both], zorder=1, **style)
         sizes = 40.0 + 500.0 * np.abs(main) / _largest(main)
-        colours, page = [colour(value) for value in main], theme(palette.PAGE)
+        colours, page = [theme.signed(value) for value in main], theme(palette.PAGE)
         ax.scatter(x, y, s=sizes, c=colours, edgecolors=page, zorder=2)
         style = {"va": "center", "annotation_clip": False, "color": theme(palette.INK)}
         for name, at_x, at_y in zip(names, x, y, strict=True):
@@ -200,8 +186,8 @@ class NetworkDisplay(_AllPairsDisplay):
 
 
 def _largest(values: Floats) -> float:
-    """Return the largest size of values, 1 where all are 0."""
-    return float(np.abs(values).max(initial=0.0)) or 1.0
+    """Return the largest size of values but for NaN, 1 where all are 0."""
+    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
 
 
 class PairDisplay(Display):
@@ -219,13 +205,8 @@ class PairDisplay(Display):
     result: Interactions
 
     def plot(
-        self,
-        first: str | int | None = None,
-        second: str | int | None = None,
-        ax: Axes | None = None,
-        *,
-        output: str | int | None = None,
-    ) -> PairDisplay:
+        self, first: Key = None, second: Key = None, ax: Axes | None = None, *, output: Key = None
+    ) -> Self:
         """Draw the interaction of a pair over its columns, as the colours of points for rows.
 
         Parameters
@@ -243,7 +224,7 @@ class PairDisplay(Display):
                 "a pair is drawn over its columns in every row, but a statistic has no rows; use "
                 "plot.heatmap()."
             )
-        number = interactions.output_number(output, "plot.pair")
+        one = interactions.select_output(output, "plot.pair")
         if (first is None) != (second is None):
             raise ValueError("plot.pair takes two features, or none for the largest pair.")
         if first is None or second is None:
@@ -251,10 +232,8 @@ class PairDisplay(Display):
             if not top:
                 raise ValueError("there is no pair to draw.")
             first, second = top[0].features
-        values = interactions[first, second].reshape(len(interactions), -1)[:, number]
-        names = interactions.feature_names
-        [both] = select([first, second], [Axis("feature", len(names), names)])
-        features = both.tolist()
+        values = one[first, second]
+        features = [self._position(key, "feature", "plot of a pair") for key in (first, second)]
         canvas = self._canvas(ax, 6.0, 4.4)
         canvas.frame()
         ax, theme, largest = canvas.ax, canvas.theme, _largest(values)
@@ -269,21 +248,13 @@ class PairDisplay(Display):
                 axis.set_ticks(range(len(texts)), texts)
             elif len(column.levels) <= _FEW:
                 axis.set_ticks(column.levels)
-            axis.set_label_text(literal(short(names[feature])))
+            axis.set_label_text(literal(short(interactions.feature_names[feature])))
         canvas.colour_bar(points, f"{interactions.index} of the pair")
         return self
 
     def _column(self, feature: int) -> FeatureValues:
         """Return the values of a feature of one column; text as codes."""
-        interactions = self.result
-        assert interactions.data is not None
-        columns = interactions.feature_groups[feature]
-        if len(columns) != 1:
-            raise ValueError(
-                f"{interactions.feature_names[feature]!r} is a group of {len(columns)} columns, "
-                "which has no axis; choose features of one column."
-            )
-        cells: Any = interactions.data[:, columns[0]]
+        cells = feature_cells(self.result, feature)
         numbers, dated = as_numbers(cells)
         if numbers is not None and not dated:
             return FeatureValues(numbers)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.labels import literal, short
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class LeaveOneOutDisplay(Display):
 
     result: LeaveOneOut
 
-    def plot(
-        self, ax: Axes | None = None, *, max_names: int = 5, output: str | int | None = None
-    ) -> LeaveOneOutDisplay:
+    def plot(self, ax: Axes | None = None, *, max_names: int = 5, output: Key = None) -> Self:
         """Draw a point for each training row; on the line the model predicts it exactly.
 
         The rows of the largest residuals are named. Those of a Gaussian process are compared in

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.extras import import_optional
-from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, check_count
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.drawing import Axes, Canvas, Key
 from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrap_label
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
@@ -29,7 +28,7 @@ else:
 
 __all__ = ["MAX_PANELS", "Explanation", "ExplanationDisplay", "Lanes", "Output", "select_outputs"]
 
-Output = str | int | Sequence[str | int] | None
+Output = Key | Sequence[str | int]
 
 MAX_PANELS = 6  # outputs that fit into one figure
 _LETTER, _BESIDE, _BELOW = 0.075, 0.9, 0.6  # in inches: a letter, what stands around axes
@@ -60,11 +59,9 @@ class ExplanationDisplay(Display):
     """
 
     result: Explanation
-    axes_: list[Axes]
     _kind = ""  # the name of the plot, for messages
     _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
     _extra = 0  # lanes besides features
-    _across = 1  # panels in a line
     _before = ""  # arguments that a call cannot do without
 
     def _draw_panels(
@@ -72,29 +69,23 @@ class ExplanationDisplay(Display):
     ) -> Self:
         """Draw these rows of the result, in one panel for each output."""
         check_count(max_display, "max_display", 1)
-        if len(rows) == 0:
-            raise ValueError("the explanation has no rows, so there is nothing to draw.")
+        self._check_rows()
         self._rows, self._max_display = rows, max_display
         panels = self._outputs(output)
-        several = len(panels) > 1
-        self._letters = WIDE if ax is None and not several else LETTERS
-        if ax is None:
-            lanes = min(len(panels[0].feature_groups), max_display) + self._extra
-            height = self._height + self._lane * lanes
-            self._across = 2 if len(panels) == 4 else min(len(panels), 3)
-            width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
-            self.axes_ = self._grid(len(panels), self._across, width, height)
-        elif several:
+        count, several = len(panels), len(panels) > 1
+        if ax is not None and several:
             raise ValueError(
-                f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. plot."
+                f"one ax has room for one of the {count} outputs; choose it, e.g. plot."
                 f"{self._kind}({self._before}ax, output={rows.output_names[0]!r}), or omit ax."
             )
-        else:
-            self.axes_ = [ax]
-        self._draw_in(self.axes_[0])
+        self._letters = WIDE if ax is None and not several else LETTERS
+        self._across = 2 if count == 4 else min(count, 3)
+        lanes = min(len(panels[0].feature_groups), max_display) + self._extra
+        width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
+        height = self._height + self._lane * lanes
+        self._panels = self._canvases(ax, count, self._across, width, height)
         try:
-            for one, panel in zip(panels, self.axes_, strict=True):
-                canvas = Canvas(panel, new_figure=self._new_figure)
+            for one, canvas in zip(panels, self._panels, strict=True):
                 self._draw(one, canvas)
                 self._write(one, canvas, several)
             self._finish()
@@ -146,32 +137,21 @@ class ExplanationDisplay(Display):
 
     def _noun_of_output(self, one: Explanation) -> str:
         """Return what values add up to, in a word or two."""
-        if one.quantity is not None or one.output_kind is None:
-            return one.quantity or "prediction"
-        return one.output_kind if len(one.output_kind) <= _NOUN else "output"
+        noun = one.quantity or one.output_kind or "prediction"
+        return noun if one.quantity or len(noun) <= _NOUN else "output"
 
     def _check_adds_up(self) -> None:
         """Refuse values that do not lead from the base value to the prediction."""
         if not self.result.efficient:
             raise ValueError(
-                f"values of the index {self.result.index} do not add up to the prediction, so "
-                "they have no waterfall; draw plot.bar() or plot.beeswarm(), or explain with "
-                "Shapley values."
+                f"values of the index {self.result.index} do not add up to the prediction, so they "
+                "have no waterfall; draw plot.bar() or plot.beeswarm()."
             )
         if not self.result.complete:
             raise ValueError(
                 "the explanation holds a selection of the features, which does not add up to the "
                 "prediction; draw the waterfall before selecting."
             )
-
-    def _position(self, key: str | int, noun: str, kind: str) -> int:
-        """Return the position of the one row or feature that a plot of this kind is of."""
-        names = self.result.feature_names
-        features = Axis("feature", len(names), names)
-        [places] = select(key, [features if noun == "feature" else Axis(noun, len(self.result))])
-        if len(places) != 1:
-            raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
-        return int(places[0])
 
     def _draw_ramp(self, title: str, cells: FeatureValues | None = None) -> None:
         """Draw the ramp of colours beside the first line of panels.
@@ -183,7 +163,7 @@ class ExplanationDisplay(Display):
 
         known = cells is not None and cells.ends[0] < cells.ends[1]
         ends = cells.ends if cells is not None and known else (0.0, 1.0)
-        canvas = Canvas(self.axes_[self._across - 1], new_figure=self._new_figure)
+        canvas = self._panels[self._across - 1]
         mappable = ScalarMappable(Normalize(*ends), canvas.theme.ramp())
         bar = canvas.colour_bar(mappable, short(title, WIDE))
         if cells is None or not known:
@@ -213,7 +193,7 @@ class ExplanationDisplay(Display):
 def select_outputs(rows: Explanation, output: Output, caller: str) -> Explanation:
     """Return the explanation of chosen outputs."""
     if rows.values.ndim == 2:
-        return rows.select_output(cast("str | int | None", output), caller)
+        return rows.select_output(cast("Key", output), caller)
     return rows if output is None else rows[:, :, output]
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes
+from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
 from pkex.output.spread import DOTS, LEVEL, has_intervals, interval_words
+from pkex.output.text import most_important
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
@@ -38,9 +38,7 @@ class SensitivityDisplay(Display):
 
     result: Sensitivity
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> SensitivityDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20, output: Key = None) -> Self:
         """Draw first-order indices as bars, total-order indices pale, Shapley effects as marks.
 
         With posterior draws, whiskers are credible intervals of the Shapley effects.
@@ -51,9 +49,7 @@ class SensitivityDisplay(Display):
             As for every plot.
         """
         sensitivity = self.result.select_output(output, "plot")
-        check_count(max_display, "max_display", 1)
-        shown = np.argsort(-sensitivity.shapley, kind="stable")[:max_display]
-        names = [sensitivity.feature_names[i] for i in shown]
+        shown, names = self._largest(most_important(sensitivity.shapley), max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.5 + 0.3 * len(shown)))
         places, shade = np.arange(len(shown)), canvas.theme.series(0)
         indices = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
@@ -96,9 +92,7 @@ class PairsDisplay(PairTableDisplay):
 
     result: Sensitivity
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> PairsDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Key = None) -> Self:
         """Draw second-order Sobol indices as a table of colours; needs ``order=2``.
 
         Parameters
@@ -109,15 +103,14 @@ class PairsDisplay(PairTableDisplay):
         if self.result.second_order is None:
             raise ValueError("second-order indices were not computed; pass order=2 to sensitivity.")
         sensitivity = self.result.select_output(output, "plot")
-        check_count(max_display, "max_display", 1)
-        shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
+        shown, names = self._largest(most_important(sensitivity.total_order), max_display)
         pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
-        self._draw_table(
-            ax,
-            100.0 * np.maximum(pairs, 0.0),
-            [sensitivity.feature_names[i] for i in shown],
-            "second-order Sobol indices",
-            write=lambda percent: f"{percent:.2g}" if percent >= 0.05 else "",
-            label="% of the variance",
-        )
+        percents = 100.0 * np.maximum(pairs, 0.0)
+        canvas, image = self._draw_table(ax, percents, names, _write_percent, signed=False)
+        canvas.title("second-order Sobol indices")
+        canvas.colour_bar(image, "% of the variance")
         return self
+
+
+def _write_percent(percent: float) -> str:
+    return f"{percent:.2g}" if percent >= 0.05 else ""

@@ -22,7 +22,7 @@ from pkex.tables.dates import days_of_cells
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
 
-__all__ = ["FeatureValues", "as_numbers", "feature_values", "ramp_positions"]
+__all__ = ["FeatureValues", "as_numbers", "feature_cells", "feature_values", "ramp_positions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +89,25 @@ def as_numbers(cells: NDArray[Any]) -> tuple[Floats | None, bool]:
     return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]), False
 
 
+def feature_cells(result: Any, feature: int) -> Any:
+    """Return the cells of a feature; refuse a group of columns, which has no single one."""
+    columns = result.feature_groups[feature]
+    if len(columns) > 1:
+        raise ValueError(
+            f"{result.feature_names[feature]!r} is a group of {len(columns)} columns and has no "
+            "single value to draw; choose a feature of one column."
+        )
+    return result.data[:, columns[0]]
+
+
 def feature_values(
-    one: Explanation, feature: int, places: int = len(palette.SERIES)
-) -> FeatureValues | None:
-    """Return the values of a feature; None for a group of columns, which has no single one.
+    result: Explanation, feature: int, places: int = len(palette.SERIES)
+) -> FeatureValues:
+    """Return the values of a feature of one column.
 
     Of more categories than there are `places`, the rare ones are joined.
     """
-    columns = one.feature_groups[feature]
-    if len(columns) > 1:
-        return None
-    cells = one.data[:, columns[0]]
+    cells = feature_cells(result, feature)
     numbers, dated = as_numbers(cells)
     if numbers is None:
         codes, names = categories(cells, places)

@@ -15,14 +15,15 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
-from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import REST, stored_entries
-from pkex.tables.token_spans import Analyzed, Span, spans_of
+from pkex.tables.token_spans import Analyzed, Span, spans_of_words
 
 if TYPE_CHECKING:
+    from pkex.output.plots.drawing import Key
     from pkex.results.explanation import Explanation
     from pkex.results.sparse import SparseExplanation
 
@@ -55,18 +56,16 @@ class SparsePlots(ExplanationPlots):
     <WaterfallDisplay in ax_ of figure_>
     """
 
-    _title = "a SparseExplanation"
+    _given: SparseExplanation
 
     def __init__(self, explanation: SparseExplanation) -> None:
-        self._sparse = explanation
+        self._given = explanation
 
     @lazy
     def _result(self) -> Explanation:
-        return self._sparse.dense(_COLUMNS)
+        return self._given.dense(_COLUMNS)
 
-    def text(
-        self, row: int, text: str | None = None, *, output: str | int | None = None
-    ) -> TextPlot:
+    def text(self, row: int, text: str | None = None, *, output: Key = None) -> TextPlot:
         """Return a document with its tokens tinted by their values, for notebooks and as HTML.
 
         Tokens are found as the model's vectorizer does it: lower case, accents, n-grams. Vermilion
@@ -102,12 +101,8 @@ class SparsePlots(ExplanationPlots):
         >>> pkex.Explainer(f)(csr_array([[0.0, 2.0]])).plot.text(0, "good, good")
         <TextPlot of 10 letters, 2 tokens>
         """
-        explanation = self._sparse.select_output(output, "plot.text")
-        if not is_index(row) or not -len(explanation) <= row < len(explanation):
-            raise IndexError(
-                f"there is no row {brief(row)}; the rows are numbered 0 to {len(explanation) - 1}."
-            )
-        row = int(row) % len(explanation)
+        explanation = self._given.select_output(output, "plot.text")
+        [row] = select([row], [Axis("row", len(explanation))])[0].tolist()
         known = None if explanation.texts is None else explanation.texts[row]
         letters = known if text is None else text
         if letters is None:
@@ -121,24 +116,18 @@ class SparsePlots(ExplanationPlots):
         groups = enumerate(explanation.feature_groups)
         owner = {column: feature for feature, columns in groups for column in columns}
         shown = [s._replace(column=owner[s.column]) for s in spans if owner[s.column] in phi]
-        facts = [("base value", f"{explanation.base_values[row]:.4g}")]
-        if explanation.efficient:
-            facts.append((REST[1:-1], f"{explanation.rest[row]:+.4g}"))
-        facts.append(("prediction", f"{explanation.predictions[row]:.4g}"))
+        base, prediction = explanation.base_values[row], explanation.predictions[row]
+        rest = [(REST[1:-1], f"{explanation.rest[row]:+.4g}")] if explanation.efficient else []
+        facts = (("base value", f"{base:.4g}"), *rest, ("prediction", f"{prediction:.4g}"))
         names = {feature: explanation.feature_names[feature] for feature in phi}
-        return TextPlot(letters, tuple(shown), phi, names, tuple(facts))
+        return TextPlot(letters, tuple(shown), phi, names, facts)
 
     def _spans(self, explanation: Any, row: int, text: str, is_known: bool) -> Any:
         """Return the spans of a text, by the vectorizer where it is known."""
         if isinstance(explanation.spans, Analyzed) or (is_known and explanation.spans is not None):
             return explanation.spans.of(row, text)
-        from sklearn.feature_extraction.text import CountVectorizer
-
         stored, _ = stored_entries(explanation.data, row)
-        columns = {explanation.column_names[j]: int(j) for j in stored}
-        most = max((len(name.split()) for name in columns), default=1)
-        words = CountVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, max(1, most)))
-        return spans_of(words, columns, text)
+        return spans_of_words({explanation.column_names[j]: int(j) for j in stored}, text)
 
 
 @dataclass(frozen=True)

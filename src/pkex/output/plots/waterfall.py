@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class RowDisplay(ExplanationDisplay):
 
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> RowDisplay:
+    ) -> Self:
         """Draw the Shapley values of one row as bars from 0.
 
         Parameters
@@ -100,13 +100,10 @@ class RowDisplay(ExplanationDisplay):
 
     def _title(self) -> str:
         """Return which row it is, and which class it has."""
-        title = f"row {self._name}"
-        if self._rows.predicted_class is not None:
-            title += f", predicted {self._rows.predicted_class[0]}"
-            other = largest_output_class(self._rows)
-            if other is not None and other[0] is not None:
-                title += f", largest output {other[0]}"
-        return title
+        label, other = self._rows.predicted_class, largest_output_class(self._rows)
+        predicted = "" if label is None else f", predicted {label[0]}"
+        largest = "" if other is None or other[0] is None else f", largest output {other[0]}"
+        return f"row {self._name}{predicted}{largest}"
 
 
 class WaterfallDisplay(RowDisplay):
@@ -126,7 +123,7 @@ class WaterfallDisplay(RowDisplay):
 
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> WaterfallDisplay:
+    ) -> Self:
         """Draw how the Shapley values of one row lead from the base value to the prediction.
 
         Whiskers are posterior standard deviations, where the explanation has them; the sum of other
@@ -177,9 +174,7 @@ class DecisionDisplay(ExplanationDisplay):
     _kind = "decision"
     _width, _height, _lane = 6.4, 1.3, 0.34
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> DecisionDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
         """Draw every row as a line from the base value to its prediction, feature by feature.
 
         A line begins at the bottom, and each feature moves it by its value; the most important
@@ -209,13 +204,10 @@ class DecisionDisplay(ExplanationDisplay):
         edges = np.arange(len(lanes.names), -1, -1) - 0.5
         order = np.argsort(np.abs(one.predictions - one.base_values))  # the far ones on top
         low, high = np.quantile(one.predictions, [0.05, 0.95])
-        style: dict[str, Any] = {
-            "colors": theme.ramp()(ramp_positions(one.predictions[order], low, high)),
-            "linewidths": 1.0 if len(one) > 30 else 1.8,
-            "alpha": 0.9 if len(one) < 100 else 0.5,
-        }
+        colours = theme.ramp()(ramp_positions(one.predictions[order], low, high))
+        width, alpha = 1.0 if len(one) > 30 else 1.8, 0.9 if len(one) < 100 else 0.5
         lines = [np.column_stack([x[row], edges]) for row in order]
-        ax.add_collection(LineCollection(lines, **style))
+        ax.add_collection(LineCollection(lines, colors=colours, linewidths=width, alpha=alpha))
         canvas.line_at(one.base_values[0])
         grid: dict[str, Any] = {"color": theme.grid(ax), "linewidth": 0.9, "zorder": 0.5}
         ax.hlines(edges[::-1], 0, 1, transform=ax.get_yaxis_transform(), **grid)

@@ -7,35 +7,23 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pkex._util.cells import format_label
-from pkex._util.files import write_atomically
-from pkex._util.validation import brief, check_number, is_index
-from pkex.output.report import (
-    _attribution,
-    _change,
-    _effects,
-    _explanation,
-    _importance,
-    _influence,
-    _interactions,
-    _page,
-    _sensitivity,
-)
-from pkex.output.report._page import Fact, make_facts
+from pkex._util.validation import brief, check_number
+from pkex.output.report import _influence, _interactions, _page
 
 if TYPE_CHECKING:
-    from pkex.results.explanation import Explanation
     from pkex.results.influence import Influence
     from pkex.results.interactions import Interactions
     from pkex.results.totals import Totals
 
 __all__ = ["write"]
 
-# by kinds of results: those of two samples, with a verdict, and those without options
-_COMPARED = {"attribution": _attribution, "change": _change}
-_PLAIN = {"effects": _effects, "importance": _importance, "sensitivity": _sensitivity}
-_PLAIN |= {"influence": _influence}
-_KINDS = ("explanation", *_COMPARED, *_PLAIN)
+# by kinds of results, each with a module and a script of its name: the options of their reports
+_OPTIONS = {
+    "attribution": ("sample_names", "alpha"),
+    "change": ("sample_names", "alpha"),
+    "explanation": ("row_names", "totals"),
+    **dict.fromkeys(("effects", "importance", "influence", "sensitivity"), ()),
+}
 
 
 def write(
@@ -92,29 +80,25 @@ def write(
     ...     "<!doctype html>" in path.read_text(encoding="utf-8")
     True
     """
-    facts, kind = _details(details), getattr(result, "KIND", None)
-    for option, given, owners in (
-        ("sample_names are", sample_names, _COMPARED),
-        ("alpha is", alpha, _COMPARED),
-        ("row_names are", row_names, ("explanation",)),
-    ):
-        if given is not None and kind in _KINDS and kind not in owners:
-            raise ValueError(
-                f"{option} for {' and '.join(f'{one}s' for one in owners)}; this result is not one."
-            )
-    if kind == "explanation":
-        payload = _explanation.payload(result, _row_names(row_names, result), totals)
-    elif kind in _COMPARED:
-        alpha = result.alpha if alpha is None else _check_alpha(alpha)
-        payload = _COMPARED[kind].payload(result, _pair(sample_names), alpha)
-    elif kind in _PLAIN:
-        payload = _PLAIN[kind].payload(result)
-    else:
+    kind = getattr(result, "KIND", None)
+    if kind not in _OPTIONS:
         raise TypeError(
             "a report shows an Explanation, an Attribution, Effects, an Importance, a Sensitivity, "
-            f"an Influence or a Change, got {type(result).__name__}; pass what an Explainer, "
-            "pkex.mmd, pkex.hsic, pkex.sensitivity or pkex.change returned."
+            f"an Influence or a Change, got {type(result).__name__}."
         )
+    if not isinstance(details, Mapping | None):
+        raise TypeError(
+            f"details must be a mapping such as {{'model': 'SVR'}}, got {type(details).__name__}."
+        )
+    options: dict[str, Any] = {"row_names": row_names, "totals": totals}
+    options |= {"sample_names": _pair(sample_names), "alpha": _check_alpha(alpha)}
+    for option, given in options.items():
+        if given is not None and option not in _OPTIONS[kind]:
+            owners = "s and ".join(one for one, taken in _OPTIONS.items() if option in taken)
+            verb = "are" if option.endswith("s") else "is"
+            raise ValueError(f"{option} {verb} for {owners}s; this result is not one.")
+    taken = {option: options[option] for option in _OPTIONS[kind]}
+    payload = import_module(f"{__name__}._{kind}").payload(result, **taken)
     if interactions is not None:
         if kind not in ("explanation", "attribution"):
             raise ValueError(
@@ -122,26 +106,15 @@ def write(
                 "its pairs with order=2."
             )
         pairs = None if totals is None else totals.pairs
-        payload["interactions"] = _interactions.payload(interactions, result, pairs)
-        payload["facts"] += _interactions.facts(interactions, pairs)
+        payload["interactions"], facts = _interactions.section(interactions, result, pairs)
+        payload["facts"] += facts
     if influence is not None:
         _influence.check(influence, result)
         payload["influence"] = _influence.section(influence)
         payload["facts"] += _influence.facts(influence)
-    payload |= {"kind": kind, "names": result.feature_names, "facts": facts + payload["facts"]}
-    payload |= {"title": title or payload["title"], "version": import_module("pkex").__version__}
-    content = _page.html(payload).encode()
-    write_atomically(path, lambda file: file.write(content), "report.html")
-
-
-def _details(details: Mapping[str, object] | None) -> list[Fact]:
-    if details is None:
-        return []
-    if not isinstance(details, Mapping):
-        raise TypeError(
-            f"details must be a mapping such as {{'model': 'SVR'}}, got {type(details).__name__}."
-        )
-    return make_facts({str(name): str(value) for name, value in details.items()}, {})
+    given = _page.make_facts({str(name): str(fact) for name, fact in (details or {}).items()}, {})
+    payload |= {"kind": kind, "names": result.feature_names, "facts": given + payload["facts"]}
+    _page.write(payload | {"title": title or payload["title"]}, path, "report.html")
 
 
 def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
@@ -152,28 +125,8 @@ def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
-def _check_alpha(alpha: float) -> float:
-    checked = check_number(alpha, "alpha")
-    if not 0.0 < checked < 1.0:
+def _check_alpha(alpha: float | None) -> float | None:
+    checked = None if alpha is None else check_number(alpha, "alpha")
+    if checked is not None and not 0.0 < checked < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
     return checked
-
-
-def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
-    """Return what to call the rows: numbers if all names are, else text."""
-    names: Any = explanation.row_index
-    if names is None:
-        names = range(len(explanation))
-    if given is not None:
-        names = given
-        if len(names) != len(explanation):
-            raise ValueError(
-                f"row_names has {len(names)} entries, but the explanation has {len(explanation)} "
-                "rows; give one for each."
-            )
-        wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
-        if wrong:
-            raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
-    if all(is_index(entry) for entry in names):
-        return [int(entry) for entry in names]
-    return [format_label(entry) for entry in names]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.output.columns import Points, Shares, is_constant, picture
+from pkex.output.columns import Points, Shares, picture, varied_columns
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
 from pkex.output.view.changes import Change, describe_changes, headline
@@ -21,6 +22,9 @@ __all__ = ["payload"]
 MAX_MARGINALS = 12
 _GROUP_COLUMNS = 3  # columns of a group that are drawn
 
+# what the page takes as it is; of arrays, NaN is null
+_FACTS = ("statistic", "p_value", "p_statistic", "n_permutations", "block_size")
+_ARRAYS = ("values", "standard_errors", "p_values", "p_adjusted")
 _TITLES = {
     "MMD^2": "Which features differ between the two samples",
     "HSIC": "Which features the target depends on",
@@ -33,9 +37,10 @@ _NOTES = {
 
 
 def payload(
-    attribution: Attribution, sample_names: tuple[str, str] | None, alpha: float
+    attribution: Attribution, sample_names: tuple[str, str] | None, alpha: float | None
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    alpha = attribution.alpha if alpha is None else alpha
     two_samples = attribution.target_kernel is None
     named = attribution.sample_names
     samples = sample_names or ((named[0], named[1]) if two_samples else ("X", named[0]))
@@ -51,24 +56,17 @@ def payload(
         "targets": [] if two_samples else [samples[1], *named[1:]],
         "alpha": alpha,
         "ranking": attribution.ranking.tolist(),
-        "statistic": attribution.statistic,
         "verdict": attribution.verdict(alpha) if attribution.n_permutations else "",
-        "p_value": attribution.p_value,
-        "p_statistic": attribution.p_statistic,
-        "n_permutations": attribution.n_permutations,
-        "values": finite(attribution.values),
         "univariate": finite(attribution.univariate) if attribution.has_univariate else None,
         "remarks": attribution.remarks(alpha),
-        "standard_errors": finite(attribution.standard_errors),
-        "block_size": attribution.block_size,
         "null_low": finite(low),
         "null_high": finite(high),
-        "p_values": finite(attribution.p_values),
-        "p_adjusted": finite(attribution.p_adjusted),
         "p_univariate": finite(attribution.p_univariate_adjusted),
         "null_statistics": _histogram(attribution.null_statistics),
         "marginals": _marginals(attribution, samples, alpha),
         "loaded": attribution.samples is None,
+        **{name: getattr(attribution, name) for name in _FACTS},
+        **{name: finite(getattr(attribution, name)) for name in _ARRAYS},
     }
 
 
@@ -101,42 +99,32 @@ def _marginals(
 
     Constant columns are left out.
     """
-    if attribution.samples is None:
-        return []
-    marginals: list[dict[str, Any]] = []
-    significant = attribution.significant(alpha)
-    ranking = attribution.ranking.tolist()
-    for feature in sorted(ranking, key=lambda i: attribution.feature_names[i] not in significant):
-        columns = [
-            c for c in attribution.feature_groups[feature] if not is_constant(attribution, c)
-        ]
-        if columns and len(marginals) < MAX_MARGINALS:
-            panels = [
-                {"column": attribution.column_names[c]} | _panel(attribution, c, samples)
-                for c in columns[:_GROUP_COLUMNS]
-            ]
-            marginals.append({"feature": feature, "panels": panels})
+    significant, names = attribution.significant(alpha), attribution.feature_names
+    ranking = sorted(attribution.ranking.tolist(), key=lambda i: names[i] not in significant)
+    marginals = []
+    for feature, columns in islice(varied_columns(attribution, ranking), MAX_MARGINALS):
+        panels = [_panel(attribution, c, samples) for c in columns[:_GROUP_COLUMNS]]
+        marginals.append({"feature": feature, "panels": panels})
     return marginals
 
 
 def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
     """Return the plot of a column as JSON."""
     drawn = picture(attribution, column, samples)
+    panel: dict[str, Any] = {"column": attribution.column_names[column]}
     if isinstance(drawn, Points):
-        return {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
+        return panel | {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
     if not isinstance(drawn, Shares):
         boxes = [finite(box) for box in drawn.quantiles]
-        return {"kind": "boxes", "categories": drawn.categories, "boxes": boxes}
-    series = [
-        {"name": name, "shares": finite(np.round(shares, 5))}
-        for name, shares in zip(drawn.series, drawn.shares, strict=True)
-    ]
+        return panel | {"kind": "boxes", "categories": drawn.categories, "boxes": boxes}
+    named = zip(drawn.series, np.round(drawn.shares, 5), strict=True)
+    series = [{"name": name, "shares": finite(shares)} for name, shares in named]
     gaps = [percent(share) for share in drawn.missing]
     note = {"note": f"missing cells: {', '.join(gaps)}; shares of the others"} if gaps else {}
     if drawn.edges is None:
-        return {"kind": "bars", "categories": drawn.categories, "series": series} | note
+        return panel | {"kind": "bars", "categories": drawn.categories, "series": series} | note
     bins = {"edges": finite(drawn.edges), "beyond": round(drawn.beyond, 5)}
-    return {"kind": "histogram", **bins, "series": series} | note
+    return panel | {"kind": "histogram", **bins, "series": series} | note
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:

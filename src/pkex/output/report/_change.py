@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex.output.report._page import Fact, finite, make_facts
+from pkex.output.report._page import Fact, by_output, finite, make_facts
 from pkex.output.view.change import change_remarks, difference, sentences
 
 if TYPE_CHECKING:
@@ -22,14 +22,12 @@ _NOTES = {
 }
 
 
-def payload(change: Change, sample_names: tuple[str, str] | None, alpha: float) -> dict[str, Any]:
+def payload(
+    change: Change, sample_names: tuple[str, str] | None, alpha: float | None
+) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    alpha = change.alpha if alpha is None else alpha
     count = len(change.feature_names)
-
-    def by_output(array: Any) -> list[Any]:
-        shaped = np.reshape(array, (count, -1)).T
-        return [finite(part) for part in shaped]
-
     sides = []
     for means, quantiles in (
         (change.means_before, change.quantiles_before),
@@ -37,8 +35,8 @@ def payload(change: Change, sample_names: tuple[str, str] | None, alpha: float) 
     ):
         boxes = np.moveaxis(quantiles.reshape(5, count, -1), 0, 1)
         outputs = [[finite(box) for box in boxes[:, :, k]] for k in range(boxes.shape[2])]
-        sides.append({"means": by_output(means), "boxes": outputs})
-    tests = [] if change.p_features is None else [by_output(part) for part in change.p_features]
+        sides.append({"means": by_output(means, count), "boxes": outputs})
+    tests = () if change.p_features is None else change.p_features
     return {
         "title": "What changed between two tables",
         "facts": _facts(change, alpha),
@@ -48,8 +46,8 @@ def payload(change: Change, sample_names: tuple[str, str] | None, alpha: float) 
         "summaries": [difference(change, k) for k in range(len(change.output_names) or 1)],
         "samples": sample_names or change.sample_names,
         "sides": sides,
-        "contributions": by_output(change.differences),
-        "p_values": tests,
+        "contributions": by_output(change.differences, count),
+        "p_values": [by_output(part, count) for part in tests],
         "alpha": alpha,
         "ranking": change.ranking.tolist(),
     }

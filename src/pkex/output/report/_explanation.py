@@ -7,16 +7,19 @@ values of each row come along where they belong to other features.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import format_label
 from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.report import _page as page
 from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
-from pkex.output.text import describe_groups, feature_text, kernel_text, value_name
+from pkex.output.text import describe_groups, feature_text, kernel_text, leaves_out, value_name
 from pkex.output.view.rows import explanation_notes
 
 if TYPE_CHECKING:
@@ -28,123 +31,119 @@ __all__ = ["MAX_ROWS", "payload"]
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
 _MAX_CELLS = 400_000  # of all outputs together
+# what the page takes as it is
+_FACTS = ("output_names", "output_classes", "complete", "efficient", "quantity")
 
 
 def payload(
-    explanation: Explanation, row_names: list[int | str], totals: Totals | None = None
+    explanation: Explanation, row_names: Sequence[int | str] | None, totals: Totals | None
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them.
 
     `totals` are those of more rows than the explanation has, which then is a sample of them.
     """
+    names = _row_names(row_names, explanation)
     totals = totals or explanation.totals()
-    importance = totals.importance
-    values, base, predictions = explanation.with_output_axis()
-    n_rows, n_features, n_outputs = values.shape
-    shown, outputs = importance.ranking[:MAX_FEATURES], range(n_outputs)
-    affordable = max(100, _MAX_CELLS // (len(shown) * n_outputs))
-    rows = page.sample_rows(n_rows, min(MAX_ROWS, affordable))
+    importance, n_features = totals.importance, len(explanation.feature_names)
+    shown, outputs = importance.ranking[:MAX_FEATURES], range((*explanation.values.shape, 1)[2])
+    affordable = max(100, _MAX_CELLS // (len(shown) * len(outputs)))
+    rows = page.sample_rows(len(explanation), min(MAX_ROWS, affordable))
+    some = explanation[rows]
+    each: list[Any] = [some.select_output(k, "report") for k in outputs]
     tables = {"mean": importance.values, "error": importance.standard_errors}
-    if explanation.removal == "neutral":
-        tables["centred"] = importance.centred
+    tables |= {"centred": importance.centred} if importance.neutral else {}
+    means = {name: page.by_output(table, n_features) for name, table in tables.items()}
     groups = [explanation.feature_groups[feature] for feature in shown]
-    kept, columns = values[rows], sorted({c for group in groups for c in group})
-    stds = None if explanation.std is None else explanation.std.reshape(values.shape)[rows]
+    columns = sorted({c for group in groups for c in group})
+    has_other_stds = some.cov is not None and some.complete
     return {
         "title": f"Which features drive the {explanation.quantity or 'predictions'}",
         "facts": _facts(explanation, totals),
         "n_rows": totals.n_rows,
-        "rows": [page.cut(row_names[row]) for row in rows],
+        "rows": [page.cut(names[row]) for row in rows],
         "meaning": describe_output(explanation),
-        "output_classes": explanation.output_classes,
-        "predicted_class": _classes(explanation.predicted_class, rows),
-        "largest_class": _classes(largest_output_class(explanation), rows),
-        "output_names": explanation.output_names,
-        "complete": explanation.complete,
+        "predicted_class": _classes(some.predicted_class),
+        "largest_class": _classes(largest_output_class(some)),
         "value_name": value_name(explanation),
-        "efficient": explanation.efficient,
         "waterfall": WATERFALL,
-        "importance": [
-            {
-                name: page.finite(table.reshape(n_features, -1)[:, k])
-                for name, table in tables.items()
-            }
-            for k in outputs
-        ],
+        "importance": [{name: column[k] for name, column in means.items()} for k in outputs],
         "features": shown.tolist(),
         "feature_groups": [list(map(columns.index, group)) for group in groups],
         "columns": [
             {"name": explanation.column_names[c], **page.column_data(explanation.data[:, c], rows)}
             for c in columns
         ],
-        "values": [page.pack(kept[:, shown, k]) for k in outputs],
-        "stds": None if stds is None else [page.pack(stds[:, shown, k]) for k in outputs],
-        "other_stds": _other_stds(explanation, kept, rows),
+        "values": [page.pack(one.values[:, shown]) for one in each],
+        "stds": None if some.std is None else [page.pack(one.std[:, shown]) for one in each],
+        "other_stds": [page.pack(_other_std(one)) for one in each] if has_other_stds else None,
         "whiskers": {"rows": importance_words(importance), "posterior": _posterior(explanation)},
-        "quantity": explanation.quantity,
-        "base": [page.pack(base[rows, k], exact=True) for k in outputs],
-        "predictions": [page.pack(predictions[rows, k], exact=True) for k in outputs],
-        "extras": [_extras(explanation, kept, stds, rows, shown, k) for k in outputs],
+        "base": [page.pack(one.base_values, exact=True) for one in each],
+        "predictions": [page.pack(one.predictions, exact=True) for one in each],
+        "extras": [_extras(one, shown) for one in each],
+        **{name: getattr(explanation, name) for name in _FACTS},
     }
+
+
+def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
+    """Return what to call the rows: numbers if all names are, else text."""
+    names: Any = explanation.row_index if given is None else given
+    if names is None:
+        names = range(len(explanation))
+    if len(names) != len(explanation):
+        raise ValueError(
+            f"row_names has {len(names)} entries, but the explanation has {len(explanation)} rows; "
+            "give one for each."
+        )
+    for entry in () if given is None else given:
+        if not is_index(entry) and not isinstance(entry, str):
+            raise TypeError(f"row_names must be integers or text, got {brief(entry)}.")
+    if all(is_index(entry) for entry in names):
+        return [int(entry) for entry in names]
+    return [format_label(entry) for entry in names]
 
 
 def _posterior(explanation: Explanation) -> str | None:
     """Return what the whiskers of a row are; None without standard deviations."""
     if explanation.std is None:
         return None
-    others = len(explanation.feature_names) > WATERFALL or not explanation.complete
-    known = explanation.cov is not None and explanation.complete
-    unknown = others_words(explanation) if explanation.efficient and others and not known else ""
-    return f"{POSTERIOR}{unknown}"
+    no_sums = not explanation.efficient or not leaves_out(explanation, range(WATERFALL))
+    known = no_sums or (explanation.cov is not None and explanation.complete)
+    return POSTERIOR if known else f"{POSTERIOR}{others_words(explanation)}"
 
 
-def _other_stds(
-    explanation: Explanation, values: Floats, rows: NDArray[np.intp]
-) -> list[dict[str, str]] | None:
-    """Return for each output the standard deviations of the sums that waterfalls end with.
+def _other_std(one: Any) -> Floats:
+    """Return the standard deviations of the sums that the waterfalls of an output end with.
 
-    They are of all features but the `WATERFALL` largest of the row; None where they are not known.
+    They are of all features but the `WATERFALL` largest of the row.
     """
-    if explanation.cov is None or not explanation.complete:
-        return None
-    covs = explanation.cov[rows].reshape(*values.shape[:2], values.shape[1], -1)
-    ranks = np.argsort(np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
-    sums = (std_of_sums(covs[..., k], ranks[..., k] >= WATERFALL) for k in range(values.shape[2]))
-    return [page.pack(stds) for stds in sums]
+    ranks = np.argsort(np.argsort(-np.abs(one.values), axis=1, kind="stable"), axis=1)
+    return std_of_sums(one.cov, ranks >= WATERFALL)
 
 
-def _classes(labels: NDArray[Any] | None, rows: NDArray[np.intp]) -> list[str | None] | None:
-    """Return the texts of classes of some rows; None for what has no class."""
+def _classes(labels: NDArray[Any] | None) -> list[str | None] | None:
+    """Return the texts of classes; None for what has no class."""
     if labels is None:
         return None
-    return [None if label is None else page.cut(str(label)) for label in labels[rows]]
+    return [None if label is None else page.cut(str(label)) for label in labels]
 
 
-def _extras(
-    explanation: Explanation,
-    values: Floats,
-    stds: Floats | None,
-    rows: NDArray[np.intp],
-    shown: NDArray[np.intp],
-    output: int,
-) -> list[list[list[Any]]]:
+def _extras(one: Any, shown: NDArray[np.intp]) -> list[list[list[Any]]]:
     """Return, for each row, those of its largest values that belong to features not shown.
 
     Each is a feature, its Shapley value, its value in the data and, where known, its standard
     deviation.
     """
-    if len(shown) == values.shape[1]:
+    if len(shown) == len(one.feature_names):
         return []
-    largest = np.argsort(-np.abs(values[..., output]), axis=1, kind="stable")[:, :WATERFALL]
-    extras: list[list[list[Any]]] = []
-    for i, row in enumerate(rows):
-        extras.append([])
-        for feature in np.setdiff1d(largest[i], shown).tolist():
-            place = (i, feature, output)
-            spread = [] if stds is None else page.finite([stds[place]])
-            text = feature_text(explanation, row, feature)
-            extras[-1].append([feature, *page.finite([values[place]]), text, *spread])
-    return extras
+
+    def entry(row: int, feature: int) -> list[Any]:
+        spread = [] if one.std is None else page.finite([one.std[row, feature]])
+        [value] = page.finite([one.values[row, feature]])
+        return [feature, value, feature_text(one, row, feature), *spread]
+
+    largest = np.argsort(-np.abs(one.values), axis=1, kind="stable")[:, :WATERFALL]
+    others = [np.setdiff1d(features, shown).tolist() for features in largest]
+    return [[entry(row, feature) for feature in some] for row, some in enumerate(others)]
 
 
 def _facts(explanation: Explanation, totals: Totals) -> list[page.Fact]:

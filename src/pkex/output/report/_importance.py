@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex.output.report._page import Fact, finite, make_facts
+from pkex.output.report._page import Fact, by_output, make_facts
 from pkex.output.spread import importance_notes
 from pkex.output.view.features import mean_size
 
@@ -21,10 +21,7 @@ _NOTES = {"Standard errors": "Over the rows, with this model; they shrink with m
 def payload(importance: Importance) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     count = len(importance.feature_names)
-
-    def by_output(table: Any) -> Any:
-        return None if table is None else list(map(finite, table.reshape(count, -1).T))
-
+    spread, centred = importance.importances_std, importance.centred
     sizes = np.nan_to_num(importance.values.reshape(count, -1).T)
     return {
         "title": "Feature importance",
@@ -33,10 +30,10 @@ def payload(importance: Importance) -> dict[str, Any]:
         "meaning": mean_size(importance),
         "output_names": importance.output_names if importance.values.ndim == 2 else ("",),
         "rankings": np.argsort(-sizes, axis=1, kind="stable").tolist(),
-        "values": by_output(importance.values),
-        "standard_errors": by_output(importance.standard_errors),
-        "centred": by_output(importance.centred if importance.neutral else None),
-        "std": by_output(importance.importances_std),
+        "values": by_output(importance.values, count),
+        "standard_errors": by_output(importance.standard_errors, count),
+        "centred": by_output(centred, count) if importance.neutral else None,
+        "std": None if spread is None else by_output(spread, count),
     }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pkex.results.interactions import Interactions
     from pkex.results.totals import PairTotals
 
-__all__ = ["facts", "payload"]
+__all__ = ["section"]
 
 _FEATURES = 20  # of the heat map
 _PAIRS = 15  # of the table and of the plots
@@ -33,10 +33,10 @@ _INDICES = {
 }
 
 
-def payload(
-    interactions: Interactions, result: Any, totals: PairTotals | None = None
-) -> dict[str, Any]:
-    """Return what the section needs.
+def section(
+    interactions: Interactions, result: Any, totals: PairTotals | None
+) -> tuple[dict[str, Any], list[Fact]]:
+    """Return what the section needs, and lines for the method.
 
     `totals` are those of more rows than the interactions have, which then are of a sample of them.
     """
@@ -46,7 +46,7 @@ def payload(
     tables, means = totals.means if signed else totals.sizes, totals.means
     shown = np.argsort(-np.abs(tables).max(axis=(0, 2)), kind="stable")[:_FEATURES]
     top = [largest_pairs(np.abs(table), _PAIRS) for table in np.moveaxis(tables, 2, 0)]
-    return {
+    data = {
         "index": interactions.index,
         "explained": interactions.explained.replace("^2", "²"),
         "signed": signed,
@@ -60,17 +60,12 @@ def payload(
         ],
         **_points(interactions, result, sorted({pair for some in top for pair in some})),
     }
-
-
-def facts(interactions: Interactions, totals: PairTotals | None = None) -> list[Fact]:
-    """Return lines for the method; `totals` as in `payload`."""
-    totals = totals or interactions.totals()
     note, n_rows = _INDICES.get(interactions.index, ""), len(interactions)
     if n_rows < totals.n_rows:
         note = f"{note} Plots of pairs show {n_rows} rows, sampled uniformly.".strip()
     bound = None if totals.error is None else f"{totals.error:.1g}"
     values = {"Interactions": interactions.index, "Error bound of interactions": bound}
-    return make_facts(values, {"Interactions": note})
+    return data, make_facts(values, {"Interactions": note})
 
 
 def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -> None:
@@ -84,18 +79,14 @@ def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -
         raise ValueError(
             "a report shows all pairs, but only chosen subsets were computed; omit subsets=."
         )
-    explained = result.KIND == "explanation"
-    n_rows = len(result) if explained else 1
-    shown = interactions.feature_names, len(interactions), interactions.explained
-    if shown != (
-        result.feature_names,
-        n_rows if totals is None else len(interactions),  # another sample
-        "prediction" if explained else result.statistic_name,
-    ):
+    statistic = getattr(result, "statistic_name", "")
+    n_rows = 1 if statistic else len(result)
+    same_rows = totals is not None or len(interactions) == n_rows  # or of a sample
+    same_features = interactions.feature_names == result.feature_names
+    if not (same_rows and same_features and interactions.explained == (statistic or "prediction")):
         raise ValueError(
-            "the interactions are not those of the result: they must have the same rows and "
-            "features. Make them from the same explainer and table, or by "
-            "attribution.interactions()."
+            "the interactions are not those of the result; make them from the same explainer and "
+            "table, or by attribution.interactions()."
         )
 
 

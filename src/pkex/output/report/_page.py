@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.cells import is_missing, is_number
+from pkex._util.files import write_atomically
 from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import categories
@@ -32,13 +35,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Fact",
     "accuracy",
+    "by_output",
     "column_data",
     "cut",
     "finite",
-    "html",
     "make_facts",
     "pack",
     "sample_rows",
+    "write",
 ]
 
 Fact = dict[str, str]
@@ -56,13 +60,17 @@ _MAX_TEXT = 80  # letters
 _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page shows
 
 
-def html(payload: dict[str, Any]) -> str:
-    """Return the page."""
+def write(payload: dict[str, Any], path: str | os.PathLike[str], name: str) -> None:
+    """Write a page; an existing file is replaced atomically. `name` is an example, for messages."""
+    content = _html(payload | {"version": import_module("pkex").__version__}).encode()
+    write_atomically(path, lambda file: file.write(content), name)
+
+
+def _html(payload: dict[str, Any]) -> str:
     style = palette.css() + _asset("report.css")
-    scripts = ["report.js", f"{payload['kind']}.js"]
-    scripts += ["interactions.js"] if "interactions" in payload else []
-    scripts += ["influence.js"] if "influence" in payload and payload["kind"] != "influence" else []
-    script = "\n".join(map(_asset, scripts))
+    sections = [name for name in ("interactions", "influence") if name in payload]
+    scripts = dict.fromkeys(["report", payload["kind"], *sections])
+    script = "\n".join(_asset(f"{name}.js") for name in scripts)
     title = escape(payload["title"]).encode("ascii", "xmlcharrefreplace").decode()
     data = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return Template(_asset("template.html")).substitute(
@@ -98,6 +106,17 @@ def finite(numbers: ArrayLike | None) -> Any:
         return None
     array = np.asarray(numbers, dtype=np.float64)
     return [float(f"{x:.8g}") if np.isfinite(x) else None for x in array]
+
+
+def by_output(table: ArrayLike, count: int) -> list[Any]:
+    """Return the numbers of so many features for each output, as `finite` has them.
+
+    Examples
+    --------
+    >>> by_output([[1.0, 2.0], [3.0, np.nan]], 2)
+    [[1.0, 3.0], [2.0, None]]
+    """
+    return list(map(finite, np.reshape(table, (count, -1)).T))
 
 
 def sample_rows(n_rows: int, most: int) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex.output.report._page import Fact, finite, make_facts
+from pkex.output.report._page import Fact, by_output, finite, make_facts
 from pkex.output.view.features import largest_pairs, sensitivity_remarks
 
 if TYPE_CHECKING:
@@ -27,11 +27,8 @@ def payload(sensitivity: Sensitivity) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     count, pairs = len(sensitivity.feature_groups), sensitivity.second_order
     kinds = ("first_order", "shapley", "total_order")
-    indices = {kind: getattr(sensitivity, kind).reshape(count, -1).T for kind in kinds}
-    shapley = np.nan_to_num(indices["shapley"])
-    tables: list[Any] = [None] * len(shapley)
-    if pairs is not None:
-        tables = list(np.moveaxis(np.nan_to_num(pairs).reshape(count, count, -1), 2, 0))
+    shapley = np.nan_to_num(sensitivity.shapley.reshape(count, -1).T)
+    tables = () if pairs is None else np.nan_to_num(pairs).reshape(count, count, -1).T
     return {
         "title": "Sobol indices and Shapley effects",
         "facts": _facts(sensitivity),
@@ -39,11 +36,9 @@ def payload(sensitivity: Sensitivity) -> dict[str, Any]:
         "output_names": sensitivity.output_names,
         "variance": finite(np.reshape(sensitivity.variance, -1)),
         "rankings": np.argsort(-shapley, axis=1, kind="stable").tolist(),
-        **{kind: list(map(finite, table)) for kind, table in indices.items()},
+        **{kind: by_output(getattr(sensitivity, kind), count) for kind in kinds},
         "second_order": [
-            table
-            if table is None
-            else [[i, j, *finite([table[i, j]])] for i, j in largest_pairs(table, MAX_PAIRS)]
+            [[i, j, *finite([table[i, j]])] for i, j in largest_pairs(table, MAX_PAIRS)]
             for table in tables
         ],
         "max_pairs": MAX_PAIRS,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
-from pkex._util.files import write_atomically
 from pkex._util.words import pluralise
 from pkex.output.report import _page
 
@@ -39,8 +37,7 @@ def write_history(
     unreadable : int
         How many lines of the history are not runs.
     """
-    content = _page.html(payload(runs, name, unreadable)).encode()
-    write_atomically(path, lambda file: file.write(content), "history.html")
+    _page.write(payload(runs, name, unreadable), path, "history.html")
 
 
 def payload(runs: Sequence[Mapping[str, Any]], name: str, unreadable: int) -> dict[str, Any]:
@@ -62,7 +59,6 @@ def payload(runs: Sequence[Mapping[str, Any]], name: str, unreadable: int) -> di
     return {
         "kind": "history",
         "title": f"{name}: drift in {alarms} of {pluralise(len(shown), 'run')}",
-        "version": import_module("pkex").__version__,
         "facts": _page.make_facts(facts, {}),
         "names": features[:_MAX_FEATURES],
         "counts": [counts[feature] for feature in features[:_MAX_FEATURES]],

@@ -63,7 +63,7 @@ report.rankings.forEach((order, k) => {
     order.map((i) => [names[i], fmt(report.first_order[k][i]), fmt(report.shapley[k][i]), fmt(report.total_order[k][i])])));
 });
 report.second_order.forEach((pairs, k) => {
-  if (pairs === null || pairs.length === 0) return;
+  if (pairs.length === 0) return;
   const of = several ? `, ${outputs[k]}` : "";
   const { body } = section(`pairs${k || ""}`, `Second-order Sobol indices${of}`, several ? `Pairs, ${outputs[k]}` : "Pairs",
     `Interactions of two inputs, as fractions of the variance${
