@@ -126,14 +126,14 @@ def later_modules(graph: Graph) -> set[str]:
     return later
 
 
-def definition(source: str, name: str) -> set[int]:
-    """Return the numbers of the lines of code of a function, a class, a method or a constant."""
+def definition(source: str, name: str) -> int:
+    """Return how many lines of code a function, a class, a method or a constant has."""
     node: Any = ast.parse(source)
     for part in name.split("."):
         [node] = [child for child in node.body if part in _defined(child)]
     decorators = getattr(node, "decorator_list", ())
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return code_lines(source) & {*range(first, node.end_lineno + 1)}
+    return len(code_lines(source) & {*range(first, node.end_lineno + 1)})
 
 
 def _defined(node: ast.stmt) -> set[str]:
@@ -143,82 +143,19 @@ def _defined(node: ast.stmt) -> set[str]:
     return {node.name} if isinstance(node, ast.ClassDef | ast.FunctionDef) else set()
 
 
-class LaterLines(NamedTuple):
-    """Lines of code of later capabilities: of modules alone, of parts of others, of their names."""
-
-    modules: dict[str, int]
-    parts: dict[str, int]
-    names: dict[str, int]
-
-
-def later_lines(modules_alone: set[str]) -> LaterLines:
-    """Return the lines of code of later capabilities by where they stand."""
+def later_lines(modules_alone: set[str]) -> dict[str, int]:
+    """Return the lines of code of later capabilities: modules alone, and parts of others."""
     known = modules()
-    listed = {name.partition(":")[::2] for names in LATER.values() for name in names}
-    counted = LaterLines({}, {}, {})
-    shared: dict[str, tuple[str, set[int]]] = {}
-    later = {module.rpartition(".")[2] for module in modules_alone}
-    others: set[str] = set()
-    for module, path in known.items():
-        source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
-        if module in modules_alone:
-            later.update(name for node in tree.body for name in _defined(node) if name[0] != "_")
-            if package(module, known) in AROUND:
-                counted.modules[module] = len(code_lines(source))
-            continue
-        parts = [name for home, name in listed if name and f"pkex.{home}" == module]
-        spans = {part: definition(source, part) for part in parts}
-        counted.parts.update({f"{module}:{part}": len(span) for part, span in spans.items()})
-        of_parts = set[int]().union(*spans.values())
-        later.update(part for part in parts if "." not in part)
-        others |= names_of(tree, of_parts)
-        shared[module] = source, code_lines(source) - of_parts
-    later = (later - others) | {name for module, name in listed if module == "*"}
-    for module, (source, numbers) in shared.items():
-        if package(module, known) in AROUND:
-            counted.names[module] = len(numbers & naming_lines(source, later))
+    counted = {
+        name: lines(known[name].read_text(encoding="utf-8")).code
+        for name in sorted(modules_alone)
+        if package(name, known) in AROUND
+    }
+    for part in sorted({name for names in LATER.values() for name in names if ":" in name}):
+        module, _, name = part.partition(":")
+        source = known[f"pkex.{module}"].read_text(encoding="utf-8")
+        counted[f"pkex.{part}"] = definition(source, name)
     return counted
-
-
-def names_of(tree: ast.AST, without: set[int]) -> set[str]:
-    """Return all that code gives a name to, but for some lines."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if getattr(node, "lineno", 0) in without:
-            continue
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.arg | ast.keyword):
-            names.add(str(node.arg))
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            names.add(node.id if isinstance(node, ast.Name) else node.attr)
-    return names
-
-
-def naming_lines(source: str, names: set[str]) -> set[int]:
-    """Return the numbers of the lines that name something, and would not be there without it.
-
-    A line that imports or exports other names as well would be, and so would the head of a class.
-    """
-    named: dict[int, bool] = {}
-    heads: set[int] = set()
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.alias):
-            named[node.lineno] = named.get(node.lineno, True) and node.name in names
-        elif isinstance(node, ast.ClassDef):
-            heads.add(node.lineno)
-        elif isinstance(node, ast.Name | ast.Attribute | ast.arg | ast.keyword):
-            name = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node), "arg")
-            named[node.lineno] = named.get(node.lineno, False) or getattr(node, name) in names
-    for node in tree.body:  # __all__, and tables by names
-        value = getattr(node, "value", None)
-        entries = value.elts if isinstance(value, ast.List) else []
-        for entry in filter(None, value.keys if isinstance(value, ast.Dict) else entries):
-            is_later = getattr(entry, "value", None) in names
-            named[entry.lineno] = named.get(entry.lineno, True) and is_later
-    return {line for line, is_later in named.items() if is_later} - heads
 
 
 def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -347,7 +284,8 @@ def report() -> str:
     around = [counted[name] for name in AROUND]
     sums = Lines(sum(one.all for one in around), sum(one.code for one in around))
     later = later_lines(later_modules(graph))
-    later_code = [sum(counts.values()) for counts in later]
+    whole = [name for name in later if ":" not in name]
+    later_code = sum(later.values())
     root = [name for name in known if package(name, known) == "root"]
     visited = [f"{call:<30} {w.files} files, {w.changes} changes" for call, w in walks().items()]
     return "\n".join(
@@ -355,9 +293,8 @@ def report() -> str:
             f"  {'package':<12}{'lines':>8}{'code':>8}",
             *table,
             f"{' + '.join(AROUND)}: {sums.all} lines, {sums.code} of code",
-            f"of these {later_code[0]} in {len(later.modules)} files, {later_code[1]} in "
-            f"{len(later.parts)} parts of others, and {later_code[2]} lines that name them, of "
-            f"{', '.join(LATER)} alone; others: {sums.code - sum(later_code)}",
+            f"of these {later_code} in {len(whole)} files, and {len(later) - len(whole)} parts of "
+            f"others, of {', '.join(LATER)} alone; others: {sums.code - later_code}",
             _listed("modules at the root", root),
             _listed("cycles of modules", map(", ".join, cycles(graph))),
             _listed("cycles of packages", map(", ".join, cycles(by_package(graph)))),

@@ -1,9 +1,8 @@
 """What came after the house was rebuilt (commit 19ea64a), by capability, for `scripts/house.py`.
 
 Files, and files that only these import; after a colon functions, classes, methods and constants of
-several lines, of files that are shared; after "*:" parameters and fields. What had a like before,
-under whatever name, is not listed. Lines of shared code that name what is listed, or what it alone
-defines at the top of a module, belong to it too.
+several lines, of files that are shared. What had a like before, under whatever name, is not listed,
+nor are single lines that a capability has in the functions of others.
 """
 
 from __future__ import annotations
