@@ -4,10 +4,10 @@ Inside of ``joblib.parallel_config(backend="dask")`` blocks go to the workers of
 blocks need (points, plans, weights) is the result of a task of its own: it is sent once, workers
 take it from each other, and Dask makes it again where the worker that had it is lost. Other tasks
 are a few slices. The results come back one by one and are added here, in the order of the blocks,
-so that they are those of one process. Tasks are sent in batches that take about a second and become
-smaller towards the end, because a batch costs this process some milliseconds, during which a worker
-on the same machine may lack a core. Workers have a few batches each, and get another one as soon as
-any is done, but only some are ahead of what was added.
+so that they are those of one process. Tasks are sent in batches that take a second at most and
+become smaller towards the end, but not tiny, because a batch costs this process some milliseconds,
+during which a worker on the same machine may lack a core. Workers have a few batches each, and get
+another one as soon as any is done, but only some are ahead of what was added.
 
 Dask gives the tasks of a lost worker to the others. What it gives up, after some losses, is sent
 again from here.
@@ -37,7 +37,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _LOCAL = {"LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend"}
-_SECONDS = 1.0  # that a batch should take
+_SECONDS = 0.05, 1.0  # that a batch should take, at least and at most
 _AHEAD = 8  # batches for each thread of a worker that may be ahead of what was added
 _TRIES = 3  # how often what was lost is sent again
 _local = threading.local()
@@ -140,9 +140,10 @@ def _batches(
                 wait(under_way, return_when="FIRST_COMPLETED")
                 continue
             seconds, results = ahead.popleft().result()
-            each = seconds / len(results)
-            fair = (len(tasks) - start) // (2 * n_threads)  # so that all have work to the end
-            size = max(1, min(fair, int(_SECONDS / max(each, 1e-6))))
+            each = max(seconds / len(results), 1e-6)
+            fewest, most = (int(limit / each) for limit in _SECONDS)
+            left = (len(tasks) - start) // n_threads
+            size = max(1, min(most, left, max(fewest, left // 4)))  # all have work to the end
             yield results
     finally:
         client.cancel([held, *ahead])
