@@ -112,9 +112,15 @@ class HSICWeights(Weights):
     @contextmanager
     def held(self, n_jobs: int | None = 1) -> Iterator[None]:
         """Keep all weights in memory for a while, unless they are too many."""
-        self._is_held = len(self.targets) ** 2 <= _KEPT
+        count = len(self.targets)
+        self._is_held = count * count <= _KEPT
         if self._is_held and not cluster_width(n_jobs):
-            self.__dict__["_matrix"] = self._make_matrix(n_jobs)
+            matrix = np.empty((count, count))
+            sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), n_jobs))
+            # as attributes they are found in place of the lazy ones
+            self.__dict__.setdefault("_centring", self._centre(sums))
+            list(run_in_order(partial(self._centre_strip, matrix), self._strips(), n_jobs))
+            self.__dict__["_matrix"] = matrix
         try:
             yield
         finally:
@@ -123,17 +129,10 @@ class HSICWeights(Weights):
 
     @lazy
     def _matrix(self) -> Floats:
-        """All weights, by target, while they are held; in a worker made when first needed."""
-        return self._make_matrix(1)
-
-    def _make_matrix(self, n_jobs: int | None) -> Floats:
-        """Return all weights, by target."""
-        count = len(self.targets)
-        matrix = np.empty((count, count))
-        sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), n_jobs))
-        # as an attribute it is found in place of the lazy one
-        self.__dict__.setdefault("_centring", self._centre(sums))
-        list(run_in_order(partial(self._centre_strip, matrix), self._strips(), n_jobs))
+        """All weights, by target, while they are held; on a cluster each worker makes them."""
+        matrix = np.empty((len(self.targets), len(self.targets)))
+        for some in self._strips():
+            self._evaluate(some, slice(None), matrix[some])
         return matrix
 
     def _strips(self) -> list[slice]:
@@ -160,7 +159,7 @@ class HSICWeights(Weights):
         scale, a, b, _ = self._centring
         _subtract_means(matrix[some], scale, a[some], a, b, matrix[some])
 
-    def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
+    def _evaluate(self, left: Indices | slice, right: Indices | slice, out: Floats) -> None:
         """Write the weights of some pairs of targets to `out`."""
         scale, a, b, _ = self._centring
         out[...] = self.kernel(self.targets[left], self.targets[right])
