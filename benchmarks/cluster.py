@@ -1,4 +1,4 @@
-"""What a second worker process of Dask brings, for work of ten seconds and more of one.
+"""What a second worker process of Dask brings, for work of four to ten seconds of one.
 
     build/cluster/bin/python -m benchmarks.cluster      # in the environment of `make cluster`
 
@@ -46,7 +46,7 @@ def interventional(share: float, n_jobs: int | None = -1) -> Found:
 def mmd(share: float, n_jobs: int | None = -1) -> Found:
     """Compare two samples, five of whose twenty columns differ, with 499 permutations."""
     rng = np.random.default_rng(0)
-    n = int(4500 * share**0.5)
+    n = int(10000 * share**0.5)
     X, Z = rng.normal(size=(n, 20)), rng.normal(size=(n, 20))
     Z[:, :5] += 0.3
     return _of(pkex.mmd(X, Z, n_permutations=499, random_state=0, n_jobs=n_jobs))
@@ -55,7 +55,7 @@ def mmd(share: float, n_jobs: int | None = -1) -> Found:
 def hsic(share: float, n_jobs: int | None = -1) -> Found:
     """Measure the dependence of a target on twenty columns, with 499 permutations."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(int(2200 * share**0.5), 20))
+    X = rng.normal(size=(int(4000 * share**0.5), 20))
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
     return _of(pkex.hsic(X, y, n_permutations=499, random_state=0, n_jobs=n_jobs))
 

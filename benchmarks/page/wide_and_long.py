@@ -94,8 +94,8 @@ FILES_OF_RESULTS = ("wide_and_long", "texts", "streaming", "drift", "cluster")
 NAMES = {"points": "200 000 points", "columns": "10 000 columns", "rows": "10^6 rows"}
 WORK = {
     "interventional": "values with 100 background rows: 2048 rows, 1000 points, 20 columns",
-    "mmd": "MMD, 499 permutations: 2 x 4500 rows, 20 columns",
-    "hsic": "HSIC, 499 permutations: 2200 rows, 20 columns",
+    "mmd": "MMD, 499 permutations: 2 x 10 000 rows, 20 columns",
+    "hsic": "HSIC, 499 permutations: 4000 rows, 20 columns",
 }
 
 
@@ -203,7 +203,7 @@ def _explain(found: dict[str, Any]) -> str:
 
 def _workers(work: dict[str, Any]) -> str:
     lines = [
-        "\nWork of ten seconds and more of one worker process of Dask, single-threaded, with one "
+        "\nWork of four to ten seconds of one worker process of Dask, single-threaded, with one "
         "and with\ntwo of them (`make bench-cluster`):\n\n",
         "| work | one worker | two workers | times as fast | same bits as one process |\n",
         "|---|---|---|---|---|\n",

@@ -131,6 +131,22 @@ def slow(task):
     return task, os.getpid()
 
 
+def test_all_workers_have_work_from_the_start(dask):
+    """Left alone, Dask waits a while before it gives the second task to another worker."""
+    [first, second] = run_in_order(slow, [0, 1], -1)
+    assert first[1] != second[1]
+
+
+def first_waits(task):
+    time.sleep(1.0 if task == 0 else 0.01)
+    return time.time()
+
+
+def test_a_long_task_does_not_keep_others_waiting(dask):
+    ends = list(run_in_order(first_waits, list(range(40)), -1))
+    assert sum(end < ends[0] for end in ends) > 10  # than are sent at first
+
+
 def test_a_killed_worker_loses_nothing(dask):
     """One of two workers is killed while blocks are under way."""
     client = dask

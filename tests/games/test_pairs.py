@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -157,6 +159,17 @@ def test_hsic_weights(monkeypatch, n, biased, kept):
                 sizes += abs(expected)
     assert sizes <= made.total
     assert_close(made.block(slice(1, 3), slice(2, n)), found[1:3, 2:], 1e-16)
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_weights_that_are_held_are_sent_without_their_matrix(biased):
+    y = np.random.default_rng(0).normal(size=(300, 1))
+    made, every = HSICWeights(y, RBF(1.5), biased), slice(0, 300)
+    with made.held():
+        sent = pickle.dumps(made)
+        there = pickle.loads(sent)
+        assert len(sent) < 300 * 300
+        np.testing.assert_array_equal(there.block(every, every), made.block(every, every))
 
 
 def statistic(y, n, m, kernel, estimator):

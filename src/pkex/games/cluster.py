@@ -4,9 +4,10 @@ Inside of ``joblib.parallel_config(backend="dask")`` blocks go to the workers of
 blocks need (points, plans, weights) is the result of a task of its own: it is sent once, workers
 take it from each other, and Dask makes it again where the worker that had it is lost. Other tasks
 are a few slices. The results come back one by one and are added here, in the order of the blocks,
-so that they are those of one process. Tasks are sent in batches that take about a second and become
-smaller towards the end, because a batch costs this process some milliseconds, during which a worker
-on the same machine may lack a core, and only a few batches are ahead of what was added.
+so that they are those of one process. Tasks are sent in batches that take a second at most and
+become smaller towards the end, but not tiny, because a batch costs this process some milliseconds,
+during which a worker on the same machine may lack a core. Workers have a few batches each, and get
+another one as soon as any is done, but only some are ahead of what was added.
 
 Dask gives the tasks of a lost worker to the others. What it gives up, after some losses, is sent
 again from here.
@@ -23,6 +24,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -35,7 +37,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _LOCAL = {"LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend"}
-_SECONDS = 1.0  # that a batch should take
+_SECONDS = 0.05, 1.0  # that a batch should take, at least and at most
+_AHEAD = 8  # batches for each thread of a worker that may be ahead of what was added
 _TRIES = 3  # how often what was lost is sent again
 _local = threading.local()
 
@@ -115,31 +118,46 @@ def _run_by_dask(
 def _batches(
     run: Callable[[Task], Result], tasks: Sequence[Task], client: Any
 ) -> Iterator[Sequence[Result]]:
-    """Yield the results of batches of tasks, with a few batches ahead."""
-    n_threads = max(1, sum(client.ncores().values()))
+    """Yield the results of batches of tasks, with some batches ahead."""
+    from distributed import wait
+
+    n_cores = client.ncores()
+    n_threads = max(1, sum(n_cores.values()))
     held = _submit(client, _hold, _Sent(run))
     ahead: deque[Any] = deque()
     size, start = 1, 0
+    workers: Iterator[str] = cycle(n_cores)  # else the one that holds `run` would have them all
     try:
         while start < len(tasks) or ahead:
-            while start < len(tasks) and len(ahead) < 2 * n_threads + 1:
-                batch: Any = tasks[start : start + size]
-                start += len(batch)
-                ahead.append(_submit(client, _work, held, _Sent(batch)))
+            n_free = 2 * n_threads + 1 - sum(not batch.done() for batch in ahead)
+            while start < len(tasks) and n_free > 0 and len(ahead) < _AHEAD * n_threads:
+                some: Any = tasks[start : start + size]
+                ahead.append(_submit(client, _work, held, _Sent(some), on=next(workers, None)))
+                start, n_free = start + len(some), n_free - 1
+            workers = iter(())  # from now on Dask knows better
+            under_way = [batch for batch in ahead if not batch.done()]
+            if ahead[0] in under_way:  # later ones may end before, and leave a worker without any
+                wait(under_way, return_when="FIRST_COMPLETED")
+                continue
             seconds, results = ahead.popleft().result()
-            each = seconds / len(results)
-            fair = (len(tasks) - start) // (2 * n_threads)  # so that all have work to the end
-            size = max(1, min(fair, int(_SECONDS / max(each, 1e-6))))
+            each = max(seconds / len(results), 1e-6)
+            fewest, most = (int(limit / each) for limit in _SECONDS)
+            left = (len(tasks) - start) // n_threads
+            size = max(1, min(most, left, max(fewest, left // 4)))  # all have work to the end
             yield results
     finally:
         client.cancel([held, *ahead])
 
 
-def _submit(client: Any, call: Callable[..., Any], *given: Any) -> Any:
-    """Return the future of a call, without a warning that what it is given is large."""
+def _submit(client: Any, call: Callable[..., Any], *given: Any, on: str | None = None) -> Any:
+    """Return the future of a call, without a warning that what it is given is large.
+
+    It is made on a worker if that is named, or on another one where that is lost.
+    """
+    where = {} if on is None else {"workers": [on], "allow_other_workers": True}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        return client.submit(call, *given, pure=False)
+        return client.submit(call, *given, pure=False, **where)
 
 
 def _hold(sent: Any) -> Any:

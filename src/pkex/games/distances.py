@@ -13,7 +13,7 @@ from pkex.games.backend import native
 __all__ = ["measure_distances"]
 
 
-def measure_distances(x: Floats, z: Floats, scales: Floats) -> Floats:
+def measure_distances(x: Floats, z: Floats, scales: Floats, out: Floats | None = None) -> Floats:
     """Return ``sum_j (d_j / a_j)^2``, ``sum_j |d_j| / b_j`` and ``sum_j (d_j / c_j)^2``.
 
     Parameters
@@ -22,6 +22,8 @@ def measure_distances(x: Floats, z: Floats, scales: Floats) -> Floats:
     z : array of shape (points, columns)
     scales : array of shape (3, columns)
         a, b and c; d are the differences of two rows.
+    out : array of shape (3, rows, points), optional
+        Where to write them.
 
     Returns
     -------
@@ -34,16 +36,17 @@ def measure_distances(x: Floats, z: Floats, scales: Floats) -> Floats:
     >>> measure_distances(np.array([[1.0, 4.0]]), np.zeros((1, 2)), np.ones((3, 2)))[:, 0, 0]
     array([17.,  5., 17.])
     """
+    distances = np.empty((3, len(x), len(z))) if out is None else out
     compiled = native()
     with np.errstate(over="ignore", divide="ignore"):
         inverse = 1.0 / scales
     limits = np.finfo(np.float64)
     if compiled is not None and ((inverse >= limits.tiny) & (inverse <= limits.max)).all():
-        distances = np.empty((3, len(x), len(z)))
         compiled.measure_distances(x, np.asfortranarray(z), inverse, distances)
         return distances
     from scipy.spatial.distance import cdist
 
     a, b, c = scales
-    squares, others = (cdist(x / s, z / s, "sqeuclidean") for s in (a, c))
-    return np.stack([squares, cdist(x / b, z / b, "cityblock"), others])
+    distances[0], distances[2] = (cdist(x / s, z / s, "sqeuclidean") for s in (a, c))
+    distances[1] = cdist(x / b, z / b, "cityblock")
+    return distances

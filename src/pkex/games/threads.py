@@ -33,7 +33,7 @@ def run_in_order(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield the results of the tasks in their order, by threads or a cluster where that helps."""
-    if n_jobs == 1 or len(tasks) == 1 or _cores_are_busy():
+    if n_jobs == 1 or len(tasks) < 2 or _cores_are_busy():
         return map(run, tasks)
     if cluster_width(n_jobs):
         return run_on_cluster(run, tasks, get_active_backend()[0], n_jobs)

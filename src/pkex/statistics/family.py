@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from pkex._util.types import Floats
 from pkex.games.distances import measure_distances
 from pkex.games.protocols import Added
+from pkex.games.threads import workspace
 from pkex.kernels import Kernel
 from pkex.kernels.heuristic import Heuristic
 
@@ -104,13 +105,15 @@ class SeveralKernels:
     def add(self, x: Floats, z: Floats, values: Floats) -> None:
         """Add the three kernels."""
         count = len(self.numeric) + len(self.categorical)
+        memory = workspace("members", 4, len(x), len(z))
+        squares, sums, distances, quarter = memory
         if self.numeric:
             left, right = (t[:, self.numeric] if self.categorical else t for t in (x, z))
             scales = np.stack([self.widths, np.sqrt(count) * self.widths, self.scales])
-            squares, sums, distances = measure_distances(left, right, scales)
+            measure_distances(left, right, scales, out=memory[:3])
             squares *= 0.5
         else:
-            squares, sums, distances = np.zeros((3, len(x), len(z)))
+            memory[...] = 0.0
         for column, exponent in zip(self.categorical, self.exponents, strict=True):
             differ = x[:, column][:, None] != z[:, column]
             squares += exponent * differ
@@ -119,7 +122,7 @@ class SeveralKernels:
         squares /= -_WIDEST
         power = np.exp(squares, out=squares)
         for width in range(4):  # from the widest to the narrowest, a fourth power each
-            values[0] += 0.25 * power
+            values[0] += np.multiply(power, 0.25, out=quarter)
             if width < 3:
                 power *= power
                 power *= power

@@ -115,7 +115,7 @@ class _PlayerSums:
         for start in range(0, len(kinds), n_sets):
             chosen = kinds[start : start + n_sets]
             part = 2.0 * (linear[chosen] @ rows).T
-            products.add_squares(np.ascontiguousarray(chosen, dtype=np.int32), part)
+            products.add_squares(np.ascontiguousarray(chosen), part)
             part *= scale
             part += constant * totals[:, None]
             if not self.with_self:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Indices
+from pkex.games.lookup import Places
 from pkex.games.threads import workspace
 
 __all__ = [
@@ -124,7 +125,7 @@ class Factored(NamedTuple):
     """g, of shape (kinds,)."""
     constant: float
     scale: float
-    kinds: Indices
+    kinds: Places
     """Which kind every unit has in each set, shape (sets, units); all fixed ones are the last."""
     error: float
     """How far a weight may be off."""
@@ -304,5 +305,5 @@ class _ShuffledLabels(Shuffled):
     def factored(self) -> Factored:
         """The weights as they are: the kinds are the samples."""
         constant, scale, f_x, f_z = self.parts
-        kinds = self.first.T.astype(np.intp)
+        kinds = self.first.T.astype(np.int32)
         return Factored(np.array([[f_z], [f_x]]), np.zeros(2), constant, scale, kinds, 0.0)

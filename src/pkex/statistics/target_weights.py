@@ -75,7 +75,11 @@ class HSICWeights(Weights):
         targets, kinds, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
         self.targets, self._counts = targets, counts.astype(np.float64)
         self._kinds: Indices = kinds.reshape(-1)
-        self._matrix: Floats | None = None
+        self._is_held = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a worker needs: it makes the matrix sooner than that is sent."""
+        return {name: value for name, value in self.__dict__.items() if name != "_matrix"}
 
     @property
     def n_rows(self) -> int:
@@ -109,18 +113,27 @@ class HSICWeights(Weights):
     def held(self, n_jobs: int | None = 1) -> Iterator[None]:
         """Keep all weights in memory for a while, unless they are too many."""
         count = len(self.targets)
-        if count * count <= _KEPT:
-            here = 1 if cluster_width(n_jobs) else n_jobs  # a matrix takes long to send
+        self._is_held = count * count <= _KEPT
+        if self._is_held and not cluster_width(n_jobs):
             matrix = np.empty((count, count))
-            sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), here))
-            # as an attribute it is found in place of the lazy one
+            sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), n_jobs))
+            # as attributes they are found in place of the lazy ones
             self.__dict__.setdefault("_centring", self._centre(sums))
-            list(run_in_order(partial(self._centre_strip, matrix), self._strips(), here))
-            self._matrix = matrix
+            list(run_in_order(partial(self._centre_strip, matrix), self._strips(), n_jobs))
+            self.__dict__["_matrix"] = matrix
         try:
             yield
         finally:
-            self._matrix = None
+            self._is_held = False
+            self.__dict__.pop("_matrix", None)
+
+    @lazy
+    def _matrix(self) -> Floats:
+        """All weights, by target, while they are held; on a cluster each worker makes them."""
+        matrix = np.empty((len(self.targets), len(self.targets)))
+        for some in self._strips():
+            self._evaluate(some, slice(None), matrix[some])
+        return matrix
 
     def _strips(self) -> list[slice]:
         """Cut the targets so that a strip of them with all targets stays below the budget."""
@@ -146,7 +159,7 @@ class HSICWeights(Weights):
         scale, a, b, _ = self._centring
         _subtract_means(matrix[some], scale, a[some], a, b, matrix[some])
 
-    def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
+    def _evaluate(self, left: Indices | slice, right: Indices | slice, out: Floats) -> None:
         """Write the weights of some pairs of targets to `out`."""
         scale, a, b, _ = self._centring
         out[...] = self.kernel(self.targets[left], self.targets[right])
@@ -154,7 +167,7 @@ class HSICWeights(Weights):
 
     def at(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write the weights of pairs of targets, by their numbers, to `out`."""
-        if self._matrix is None:
+        if not self._is_held:
             self._evaluate(left, right, out)
             return
         for target, weights in zip(left.tolist(), out, strict=True):
@@ -166,7 +179,7 @@ class HSICWeights(Weights):
         `targets` (sets, all rows) says which target a row has in a set.
         """
         left, right = targets[:, rows], targets[:, points]
-        if self._matrix is not None:
+        if self._is_held:
             return contract_looked_up(self._matrix, left, right, values)
 
         def evaluate(sets: slice, out: Floats) -> None:
@@ -195,7 +208,7 @@ class HSICWeights(Weights):
             return None
         return find_root(self.kernel.terms(self.targets.shape[1]), self.targets, _RANK)
 
-    def factored(self, targets: Indices) -> Factored | None:
+    def factored(self, targets: Places) -> Factored | None:
         """Return the weights of sets of targets (sets, rows) from a kernel matrix of low rank.
 
         With ``l = U U'`` and m the mean of U over the rows, ``l_ij = (U_i - m) (U_j - m)' +
@@ -227,7 +240,7 @@ class HSICWeights(Weights):
             units = join_rows(classes, size, generator)
             layers = units.layers
             strata = [np.repeat(np.arange(len(every)), n) for n in (units.joined, units.singles)]
-        targets = np.empty((n_permutations + 1, len(layers[0])), dtype=np.intp)
+        targets: Places = np.empty((n_permutations + 1, len(layers[0])), dtype=np.int32)
         targets[0] = np.concatenate(strata)
         for b in range(1, n_permutations + 1):
             targets[b] = np.concatenate([generator.permutation(kinds) for kinds in strata])
@@ -241,16 +254,11 @@ class _ShuffledTargets(Shuffled):
 
     width: ClassVar[int] = 2048  # long rows to look weights up in
     weights: HSICWeights
-    targets: Indices
+    targets: Places  # short numbers, which are read as often as the weights
 
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return the weighted sums for each set."""
-        return self.weights.contract(values, self._places, rows, points)
-
-    @lazy
-    def _places(self) -> Places:
-        """The targets as short numbers, which are read as often as the weights."""
-        return self.targets.astype(np.int32)
+        return self.weights.contract(values, self.targets, rows, points)
 
     @property
     def factored(self) -> Factored | None:
