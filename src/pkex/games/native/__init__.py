@@ -23,7 +23,7 @@ import numpy as np
 
 import pkex.games.native._kernel as _kernel
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats, Players
+from pkex._util.types import Floats, Indices, Players
 from pkex.games.factors import Absent, Factors, evaluate_both_forms, evaluate_columns, mean_factors
 from pkex.games.hierarchy import Hierarchy
 from pkex.games.native.ratios import NativeRatios
@@ -207,9 +207,9 @@ class NativeGame:
         values: Floats,
         absent: Factors | None = None,
         *,
-        integrals: bool = False,
+        integrals: Indices | None = None,
     ) -> Added:
-        """Add the values of every pair to `values`."""
+        """Add the values of every pair to `values`, or the integrals of some players."""
         if values.size == 0:
             return Added((), 0.0)
         program = self._adding(absent)

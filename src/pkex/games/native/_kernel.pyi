@@ -64,7 +64,7 @@ class Game:
         absent_exponents: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
-        integrals: bool = False,
+        integrals: NDArray[np.int64] | None = None,
     ) -> tuple[int, list[int], float]: ...
     def add_pairs_against(
         self,
