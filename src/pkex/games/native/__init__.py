@@ -46,6 +46,7 @@ __all__ = [
     "multiply_cells",
     "sum_blocks",
     "sum_chain",
+    "sum_sizes",
     "sum_variances",
 ]
 
@@ -61,8 +62,8 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
-contract_looked_up = _kernel.contract_looked_up
-"""The loop of `pkex.games.lookup`, for contiguous arrays."""
+contract_looked_up, sum_sizes = _kernel.contract_looked_up, _kernel.sum_sizes
+"""The loops of `pkex.games.lookup`, for contiguous arrays."""
 add_form = _kernel.add_form
 """The loop of `pkex.games.forms`."""
 measure_distances = _kernel.measure_distances

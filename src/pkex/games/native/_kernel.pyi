@@ -100,6 +100,7 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def sum_sizes(values: Floats, sums: Floats, isa: str = "") -> None: ...
 def sum_variances(
     changes: Floats | None,
     left_columns: Floats | None,

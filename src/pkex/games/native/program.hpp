@@ -171,6 +171,7 @@ struct Backend {
     void (*sum_chain)(const ConditionalChain&, double* workspace);
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
+    void (*sum_sizes)(const double* values, Index n_values, Index count, double* sums);
     void (*measure_distances)(const Distances&);
     void (*measure_cells)(const CellExtents&);
     Index (*cell_workspace)(const CellSquare&);
