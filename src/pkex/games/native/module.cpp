@@ -246,9 +246,8 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     return nb::make_tuple(int(status), steps_of(used));
 }
 
-// Adds `scale` times the values of every pair, and in the last place the products of all factors,
-// to `values`, whose points are contiguous; or the integrals of some players. Returns the status,
-// the rungs as `explain` does, and the largest magnitude.
+// Adds `scale` times the values of every pair, and then the products of all factors, to `values`,
+// or integrals of players. Returns the status, the rungs as `explain` does, the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
                     const std::optional<Matrix>& absent_deficits,
@@ -261,16 +260,16 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
     const Absent missing(game, block, absent, absent_deficits, absent_exponents);
     require(absent || !integrals, "integrals go with absent factors.");
     const auto chosen = integrals ? as_vector<Index>(*integrals) : std::vector<Index>();
-    for (const Index j : chosen) require(j >= 0 && j < players, "integrals are those of players.");
     const pkex::Wanted wanted = {chosen.data(), Index(chosen.size())};
+    for (const Index j : chosen) require(j >= 0 && j < players, "integrals are those of players.");
     require_shape(values, "values", {integrals ? wanted.count : players + 1, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     block.sets = 2;  // the workspace of several
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {values.data(),    values.stride(0), values.stride(1), scale,
-                         integrals ? &wanted : nullptr, 0.0};
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, nullptr, 0.0};
+    if (integrals) pairs.integrals = &wanted;
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
