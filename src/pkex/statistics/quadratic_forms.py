@@ -437,10 +437,7 @@ def _draw(
     drawn: list[list[Indices]] = [[] for _ in blocks]
     for start in range(0, count, _BATCH):
         for orders, forms in zip(drawn, blocks, strict=True):
-            if forms:
-                rows = np.arange(len(forms[0].weights))
-                some = np.tile(rows, (min(_BATCH, count - start), 1))
-                orders.append(random.permuted(some, axis=1, out=some))
-    return [
-        np.concatenate(orders) for orders, forms in zip(drawn, blocks, strict=True) for _ in forms
-    ]
+            rows = np.arange(len(forms[0].weights) if forms else 0)
+            some = range(min(_BATCH, count - start) if forms else 0)
+            orders += [random.permutation(rows) for _ in some]
+    return [np.stack(orders) for orders, forms in zip(drawn, blocks, strict=True) for _ in forms]
