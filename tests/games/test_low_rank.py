@@ -143,6 +143,18 @@ def test_every_instruction_set_contracts():
         np.testing.assert_allclose(sums, expected, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 31, 32, 33, 100])
+def test_sizes_are_added_up(count):
+    values = RANDOM.normal(size=(3, 1, count))
+    expected = np.abs(values).sum(axis=(1, 2))
+    np.testing.assert_allclose(lookup.sum_sizes(values), expected, rtol=1e-14)
+    kernel = pytest.importorskip("pkex.games.native._kernel")
+    for isa in kernel.config()["isas"]:
+        sums = np.full(3, np.nan)
+        kernel.sum_sizes(values, sums, isa)
+        np.testing.assert_allclose(sums, expected, rtol=1e-14)
+
+
 def test_what_is_looked_up_is_checked():
     kernel = pytest.importorskip("pkex.games.native._kernel")
     matrix, values, sums = np.zeros((3, 3)), np.zeros((1, 2, 2)), np.zeros((1, 2))

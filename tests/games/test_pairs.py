@@ -14,7 +14,7 @@ from pkex.games.engine import run_reduction
 from pkex.games.permutations import ByPermutation
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors
-from pkex.games.reductions import ByPair, ByRow
+from pkex.games.reductions import ByPair, ByRow, MeanFactors
 from pkex.games.sources import PointSource
 from pkex.kernels import RBF, Custom
 from pkex.statistics import pair_weights as weights
@@ -101,6 +101,30 @@ def test_every_number_of_points_and_layout(n_points):
             if left is not x and np.array_equal(left, x[::-1]):
                 found = found[:, ::-1, ::-1]
             assert_close(found, expected, 1e-14 * size)
+
+
+@pytest.mark.parametrize("length_scale", [0.3, 3.0, 30.0])
+@pytest.mark.parametrize("d", [3, 12, 40])
+def test_integrals_of_some_players_are_values_without_their_own_change(d, length_scale):
+    """By series, sweeps and both backends; the factor of a constant column does not change."""
+    x = np.random.default_rng(d).normal(size=(45, d))
+    x[:, 1] = 0.0
+    players = np.array([d - 1, 1, 0])
+    plan = Plan.of(RBF(length_scale).terms(d), alone(d), None, apart=False, general=True)
+    found = []
+    for backend in (game_class(), numpy_backend.NumPyGame):
+        pairs = plan.games(backend)
+        absent = run_reduction(MeanFactors(pairs, np.asfortranarray(x)))
+        source = PointSource(pairs, np.asfortranarray(x), np.asfortranarray(x), absent)
+        integrals, values = np.zeros((3, 30, 37)), np.zeros((d + 1, 30, 37))
+        rows, points = slice(2, 32), slice(5, 42)
+        source.add_integrals(0, rows, points, players, integrals)
+        source.add_values(rows, points, values)
+        factors = source.factors(0, rows, points)
+        changes = absent.single(0).deficits[players, None, None] - factors.deficits[players]
+        np.testing.assert_allclose(integrals * changes, values[players], rtol=0.0, atol=1e-14)
+        found.append(integrals)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-20)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)], ids=str)

@@ -22,6 +22,7 @@ __all__ = [
     "multiply_cells",
     "sum_blocks",
     "sum_chain",
+    "sum_sizes",
     "sum_variances",
 ]
 
@@ -30,7 +31,8 @@ GAME: Any = None
 MISSING: ImportError | None = None
 """Why there is none."""
 contract_looked_up: Any = None
-"""The compiled loop of `pkex.games.lookup`, or None."""
+"""The compiled loops of `pkex.games.lookup`, or None."""
+sum_sizes: Any = None
 sum_blocks: Any = None
 """That of `pkex.games.conditional_blocks`."""
 sum_chain: Any = None
@@ -67,6 +69,7 @@ try:
         multiply_cells,
         sum_blocks,
         sum_chain,
+        sum_sizes,
         sum_variances,
     )
 except ImportError as error:

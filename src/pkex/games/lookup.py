@@ -15,7 +15,7 @@ from pkex._util.types import Floats
 from pkex.games.backend import native
 from pkex.games.threads import workspace
 
-__all__ = ["Places", "contract_looked_up", "contract_sets"]
+__all__ = ["Places", "contract_looked_up", "contract_sets", "sum_sizes"]
 
 
 _SETS = 256  # weight sets made at once
@@ -46,6 +46,16 @@ def contract_looked_up(matrix: Floats, left: Places, right: Places, values: Floa
             matrix[rows].take(columns, axis=1, out=block, mode="clip")
 
     return contract_sets(values, len(left), look_up)
+
+
+def sum_sizes(values: Floats) -> Floats:
+    """Return the sums of the absolute values (values, rows, points), shape (values,)."""
+    sums = np.empty(len(values))
+    compiled = native()
+    if compiled is not None:
+        compiled.sum_sizes(values, sums)
+        return sums
+    return np.abs(values).reshape(len(values), -1).sum(axis=1, out=sums)
 
 
 def contract_sets(values: Floats, n_sets: int, fill: Callable[[slice, Floats], None]) -> Floats:

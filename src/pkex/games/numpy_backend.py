@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.types import Floats, Players
+from pkex._util.types import Floats, Indices, Players
 from pkex.games.extents import FLOOR, TAIL, measure_extent
 from pkex.games.factors import (
     Factors,
@@ -168,7 +168,7 @@ class NumPyGame:
         values: Floats,
         absent: Factors | None = None,
         *,
-        integrals: bool = False,
+        integrals: Indices | None = None,
     ) -> Added:
         """Add the values of every pair, times the coefficient of the term, to `values`.
 
@@ -177,23 +177,24 @@ class NumPyGame:
         x : array of shape (rows, columns)
         z : array of shape (points, columns)
         values : array of shape (players + 1, rows, points)
-            The last entry takes the products of all factors; the last axis is contiguous.
+            The last entry takes the products of all factors; the last axis is contiguous. With
+            `integrals` of shape (these players, rows, points).
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
-        integrals : bool
-            Whether to add the integrals ``Q_j``, without the change ``p_j - a_j`` of the player's
-            own factor, instead of the values; with `absent` only.
+        integrals : integer array, optional
+            Players for which to add the integrals ``Q_j``, without the change ``p_j - a_j`` of the
+            player's own factor, instead of all values; with `absent` only.
 
         """
         if values.size == 0:
             return Added((), 0.0)
-        if integrals:
-            solved = self._solve(self._present(x, z, absent), absent)
-        else:
-            solved = self._solve_points(x, z, absent)
-        added, changes, totals, magnitudes, rules = solved
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
-        if changes is not None and not integrals:
+        if integrals is not None:
+            solved = self._solve(self._present(x, z, absent), absent)
+            values += scale * solved.integrals[integrals].reshape(shape)
+            return Added(solved.rules, float(solved.magnitudes.max(initial=0.0)))
+        added, changes, totals, magnitudes, rules = self._solve_points(x, z, absent)
+        if changes is not None:
             added *= changes
         values[:-1] += scale * added.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]

@@ -18,6 +18,7 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.blocks import rectangle, triangle
+from pkex.games.lookup import sum_sizes
 from pkex.games.plan import Plan
 from pkex.games.protocols import Added, BlockSums, Game, Task
 from pkex.games.rules import Rule
@@ -266,8 +267,7 @@ class ByPermutation:
         if diagonal:
             tile[:, :, :count] *= 0.5  # here both (i, k) and (k, i) are met
         sums = self.shuffled.contract(tile, rows, points)
-        sizes = np.abs(tile, out=tile).reshape(self.n_values, -1).sum(axis=1)
-        return _Tile(sums, sizes, rules, largest)
+        return _Tile(sums, sum_sizes(tile), rules, largest)
 
     def add(self, part: _Tile) -> None:
         """Add what one tile gave."""

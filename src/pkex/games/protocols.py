@@ -228,12 +228,13 @@ class Game(Protocol):
         values: Floats,
         absent: Factors | None = None,
         *,
-        integrals: bool = False,
+        integrals: Indices | None = None,
     ) -> Added:
         """Add the values of every pair, times the coefficient, to `values`.
 
         `values` have shape (players + 1, rows, points); the last entry takes the products of all
-        factors. With `integrals` the others take ``Q_j`` instead of ``phi_j``.
+        factors. With `integrals`, numbers of players, they have shape (these players, rows, points)
+        and take ``Q_j`` instead of ``phi_j``; that is for pairs with `absent` factors.
         """
 
     def add_pairs_against(self, x: Floats, z: Floats, values: Floats, absent: Factors) -> Added:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import SMALLEST_PART, even_step, rectangle
 from pkex.games.factors import TILE, Absent, Factors, summed_exponents
@@ -220,10 +220,12 @@ class PointSource:
             size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
 
-    def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
-        """Add the integrals ``Q_j`` of a term, without the player's own factor, to `values`."""
-        x, z = self.x[rows], self.z[points]
-        self.games[term].add_pairs(x, z, values, self.absent_at(term, points), integrals=True)
+    def add_integrals(
+        self, term: int, rows: slice, points: slice, players: Indices, values: Floats
+    ) -> None:
+        """Add the integrals ``Q_j`` of some players, without their own factors, to `values`."""
+        game, absent = self.games[term], self.absent_at(term, points)
+        game.add_pairs(self.x[rows], self.z[points], values, absent, integrals=players)
 
     def factors(self, term: int, rows: slice, points: slice) -> Factors:
         """Return the factors of the players in a term, shape (players, rows, points)."""

@@ -26,7 +26,7 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex.games.reductions import exclude_self
 from pkex.games.sources import PointSource
-from pkex.games.threads import raise_if_cancelled, run_in_order, workspace
+from pkex.games.threads import raise_if_cancelled, run_in_order
 from pkex.kernels.low_rank import find_roots, is_definite
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Weights
@@ -142,29 +142,26 @@ class _Strips:
 
     def __call__(self, rows: slice) -> list[Floats]:
         n_terms, n_rows = len(self.source.games), len(self.source.x)
-        n_values = len(self.source.games[0].players) + 1
         local = exclude_self(self.weights, rows, slice(rows.start, n_rows))
         local[:, : len(local)] *= 0.5
-        width = max(1, min(_WIDTH, _TILE // n_values))
-        step = max(1, _TILE // (n_values * width))
+        features = np.array(self.features, dtype=np.int64)
+        width = max(1, min(_WIDTH, _TILE // len(features)))
+        step = max(1, _TILE // (len(features) * width))
         strips = []
         for term in range(n_terms):
-            strip = np.empty((len(self.features), *local.shape))
+            strip = np.zeros((len(features), *local.shape))
             for first in range(rows.start, rows.stop, step):
                 raise_if_cancelled()
                 some = slice(first, min(first + step, rows.stop))
                 for start in range(rows.start, n_rows, width):
                     points = slice(start, min(start + width, n_rows))
-                    tile = workspace(
-                        "tile", n_values, some.stop - some.start, points.stop - points.start
-                    )
-                    tile[...] = 0.0
-                    self.source.add_integrals(term, some, points, tile)
                     here = (
                         slice(some.start - rows.start, some.stop - rows.start),
                         slice(points.start - rows.start, points.stop - rows.start),
                     )
-                    np.multiply(tile[self.features], local[here], out=strip[:, *here])
+                    tile = strip[:, *here]
+                    self.source.add_integrals(term, some, points, features, tile)
+                    tile *= local[here]
             strips.append(strip)
         return strips
 

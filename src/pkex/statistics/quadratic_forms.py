@@ -16,8 +16,9 @@ the permutation.
 
 Most permutations do not come near the observed value. So the form is first computed roughly, from
 the first columns of a factor of the kernel matrix and in single precision, with a proven bound of
-what is missing; where that leaves open whether a permutation reaches the
-observed value, it is computed in full.
+what is missing. Where that leaves open whether a permutation reaches the observed value, it waits
+until that has to be known: then the next columns are added for all that wait, and what is open
+still is computed in full.
 
 Permutations stop once enough of them reach the observed value (Besag and Clifford 1991): with h of
 the first L, the p-value is ``h / L``, and the test is still exact.
@@ -30,6 +31,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
@@ -57,8 +59,9 @@ _BATCH = 16  # permutations drawn together
 _LATER = 64  # and evaluated together, after the first ones
 _BATCHES = 8  # or so many times as many as are drawn together,
 _FEW = 2**13  # where permutations of all have no more entries
-_OPEN = 0.2  # what a rough value may leave open, in standard deviations,
-_NEAR = 6.0  # or more where the observed value is further from the mean than so many
+_OPEN = 1.5  # what a rough value may leave open, in standard deviations,
+_NEAR = 6.0  # or more where the observed value is further from the mean than so many,
+_CLOSE = 0.1  # and what it may leave open with the next columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,32 +203,33 @@ class QuadraticForm:
             )
         return 2.0 * total
 
-    def rough_values(self, orders: Indices, count: int | None = None) -> Floats:
+    def rough_values(self, orders: Indices, count: int | None = None, first: int = 0) -> Floats:
         """Return the form from the first `count` columns of its root, or all, in single precision.
 
-        It is off by at most `rough_bounds` has for that count.
+        It is off by at most `rough_bounds` has for that count; also where it is made of two parts,
+        the second one from the columns after some `first` ones.
         """
-        single = self._single
+        single, columns = self._single, slice(first, count)
         if single is None:
-            return self.values(orders, slice(count))
+            return self.values(orders, columns)
         assert self.means is not None
-        root = np.ascontiguousarray(single.root[:, :count])
+        root = np.ascontiguousarray(single.root[:, columns])
         n_rows, rank = root.shape
         moved = root.take(orders.T, axis=0).reshape(n_rows, len(orders) * rank)
         sums = np.zeros(moved.shape[1])
         for (rows, _), strip in zip(self.weights.rows(), single.strips, strict=True):
             add_form(strip, moved[rows.start :], sums)
         values: Floats = 2.0 * single.scale * sums.reshape(len(orders), rank).sum(axis=1)
-        row_sums, linear = self.means
-        values += linear[orders] @ row_sums + self.constant
+        if not first:
+            row_sums, linear = self.means
+            values += linear[orders] @ row_sums + self.constant
         return values
 
     def rough_bounds(self) -> Floats:
         """Return how far `rough_values` may be off, by how many columns of the root it takes."""
-        bounds = self.left_out()
-        if self._single is not None:
-            bounds += self._single.errors
-        return bounds
+        if self._single is None:
+            return self.left_out
+        return self.left_out + self._single.errors
 
     @lazy
     def _single(self) -> _Single | None:
@@ -234,8 +238,9 @@ class QuadraticForm:
             return None
         return _Single.of(self.weights, self.root)
 
+    @lazy
     def left_out(self) -> Floats:
-        """Return what the columns of the root from each on, or none, add to any form at most."""
+        """What the columns of the root from each on, or none, add to any form at most."""
         if self.root is None:
             return np.zeros(1)
         largest = float(np.abs(self.root).max(initial=0.0)) or 1.0
@@ -308,41 +313,121 @@ def p_value(
 ) -> float:
     """Return the p-value of the sum of all forms, under permutations within each block."""
     forms = [form for block in blocks for form in block]
+    if not forms:
+        return 1.0
     itself = [np.arange(len(form.weights))[None] for form in forms]
     observed = sum(float(form.values(order)[0]) for form, order in zip(forms, itself, strict=True))
     slack = sum(form.error for form in forms)
-    counts: list[int | None] = [None] * len(forms)
-    bounds = [form.rough_bounds() for form in forms]
-    left_out = _left_out(bounds, counts)
-    n_rows = max((len(form.weights) for form in forms), default=1)
+    rough = _RoughSums(forms, observed - slack, slack)
+    waiting = list[_Waiting]()
+    n_rows = max(len(form.weights) for form in forms)
     at_once = _BATCH * max(1, min(_BATCHES, _FEW // (_BATCH * n_rows)))
-    reached, done = 0, 0
-    while done < n_permutations:
+    reached = np.empty(0, dtype=bool)  # of all permutations so far; waiting ones have not
+    while len(reached) < n_permutations:
+        done = len(reached)
         if done:
             raise_if_cancelled()
         number = min(at_once, n_permutations - done)
         orders = _draw(blocks, number, random)
-        every = list(zip(forms, orders, counts, strict=True))
-        null = sum(
-            (form.rough_values(order, some) for form, order, some in every), np.zeros(number)
-        )
-        is_open = np.abs(null - (observed - slack)) <= left_out + slack
-        if left_out and is_open.any():
-            null[is_open] = sum(
-                (form.values(order[is_open]) for form, order, _ in every), np.zeros(is_open.sum())
-            )
-        for exceeds in (null >= observed - slack).tolist():
-            done += 1
-            reached += int(exceeds)
-            if reached == _ENOUGH:
-                return reached / done
-        if done == number and forms:  # after the first ones
-            size = float(np.abs(null).max()) or 1.0  # its square may be infinite, or 0
-            deviation = size * float((null / size).std())
-            counts = _choose_counts(forms, observed - slack - float(null.mean()), deviation)
-            left_out = _left_out(bounds, counts)
+        null, is_open = rough.decide(orders)
+        reached = np.append(reached, (null >= rough.limit) & ~is_open)
+        [places] = np.nonzero(is_open)
+        waiting.append(_Waiting(done + places, [some[places] for some in orders], null[places]))
+        is_last = len(reached) == n_permutations
+        n_waiting = sum(len(some.places) for some in waiting)
+        if is_last or np.count_nonzero(reached) + n_waiting >= _ENOUGH:
+            every = _Waiting.join(waiting)
+            reached[every.places] = rough.settle(every) >= rough.limit
+            waiting.clear()
+            [places] = np.nonzero(reached)
+            if len(places) >= _ENOUGH:
+                return _ENOUGH / (int(places[_ENOUGH - 1]) + 1)
+        if not done:  # after the first ones
+            rough.choose_columns(null)
             at_once = max(at_once, _LATER)
-    return (reached + 1.0) / (n_permutations + 1.0)
+    return (np.count_nonzero(reached) + 1.0) / (n_permutations + 1.0)
+
+
+class _Waiting(NamedTuple):
+    """Permutations of which it is open whether they reach the observed value."""
+
+    places: Indices
+    """Their numbers."""
+    orders: list[Indices]
+    """The permutations, for each form."""
+    rough: Floats
+    """What the first columns give."""
+
+    @classmethod
+    def join(cls, parts: Sequence[_Waiting]) -> _Waiting:
+        """Return the permutations of all parts."""
+        orders = [
+            np.concatenate(some) for some in zip(*(part.orders for part in parts), strict=True)
+        ]
+        places, rough = (np.concatenate([part[i] for part in parts]) for i in (0, 2))
+        return cls(places, orders, rough)
+
+
+class _RoughSums:
+    """The sum of some forms under permutations, from the first columns of their roots.
+
+    Parameters
+    ----------
+    forms : sequence of QuadraticForm
+    limit : float
+        What a permutation has to reach.
+    slack : float
+        How far the sum may be off in full.
+    """
+
+    def __init__(self, forms: Sequence[QuadraticForm], limit: float, slack: float) -> None:
+        self.forms, self.limit, self.slack = forms, limit, slack
+        self._bounds = [form.rough_bounds() for form in forms]
+        self._first = self._next = [len(bounds) - 1 for bounds in self._bounds]  # columns
+
+    def choose_columns(self, null: Floats) -> None:
+        """Choose how many columns decide most permutations, and nearly all, by some values."""
+        size = float(np.abs(null).max()) or 1.0  # its square may be infinite, or 0
+        deviation = size * float((null / size).std())
+        far = abs(self.limit - float(null.mean())) - _NEAR * deviation
+        self._first = self._columns_for(max(_OPEN * deviation, far))
+        self._next = self._columns_for(_CLOSE * deviation)
+
+    def _columns_for(self, allowed: float) -> list[int]:
+        """Return how many columns of each root leave out no more than that: one at least."""
+        share, counts = allowed / len(self.forms), list[int]()
+        for form in self.forms:
+            enough = form.left_out <= share
+            enough[0], enough[-1] = False, True
+            counts.append(int(np.argmax(enough)))
+        return counts
+
+    def decide(self, orders: Sequence[Indices]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return rough values, and where they leave open whether the limit is reached."""
+        every = zip(self.forms, orders, self._first, strict=True)
+        null = np.add.reduce([form.rough_values(order, count) for form, order, count in every])
+        return null, self._is_open(null, self._first)
+
+    def settle(self, waiting: _Waiting) -> Floats:
+        """Return values that leave nothing open."""
+        null, counts = waiting.rough, list[int]()
+        for form, order, first, count in zip(
+            self.forms, waiting.orders, self._first, self._next, strict=True
+        ):
+            counts.append(max(first, count))
+            if count > first:
+                null = null + form.rough_values(order, count, first)
+        [places] = np.nonzero(self._is_open(null, counts))
+        if len(places):
+            every = zip(self.forms, waiting.orders, strict=True)
+            null[places] = np.add.reduce([form.values(order[places]) for form, order in every])
+        return null
+
+    def _is_open(self, null: Floats, counts: Sequence[int]) -> NDArray[np.bool_]:
+        both = zip(self._bounds, counts, strict=True)
+        left_out = sum(float(bounds[count]) for bounds, count in both)
+        is_open: NDArray[np.bool_] = np.abs(null - self.limit) <= left_out + self.slack
+        return is_open if left_out else np.zeros(len(null), dtype=bool)
 
 
 def _draw(
@@ -356,22 +441,3 @@ def _draw(
             some = range(min(_BATCH, count - start) if forms else 0)
             orders += [random.permutation(rows) for _ in some]
     return [np.stack(orders) for orders, forms in zip(drawn, blocks, strict=True) for _ in forms]
-
-
-def _choose_counts(
-    forms: Sequence[QuadraticForm], distance: float, deviation: float
-) -> list[int | None]:
-    """Return how many columns of each root nearly always decide; None for all.
-
-    `distance` is that of the observed value from the mean under permutations.
-    """
-    allowed = max(_OPEN * deviation, abs(distance) - _NEAR * deviation) / len(forms)
-    return [
-        None if form.root is None else int(np.argmax(form.left_out() <= allowed)) for form in forms
-    ]
-
-
-def _left_out(bounds: Sequence[Floats], counts: Sequence[int | None]) -> float:
-    """Return how far the sum of rough values may be from that of the forms."""
-    every = zip(bounds, counts, strict=True)
-    return sum(float(one[-1 if count is None else count]) for one, count in every)

@@ -23,7 +23,7 @@ import numpy as np
 
 import pkex.games.native._kernel as _kernel
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats, Players
+from pkex._util.types import Floats, Indices, Players
 from pkex.games.factors import Absent, Factors, evaluate_both_forms, evaluate_columns, mean_factors
 from pkex.games.hierarchy import Hierarchy
 from pkex.games.native.ratios import NativeRatios
@@ -46,6 +46,7 @@ __all__ = [
     "multiply_cells",
     "sum_blocks",
     "sum_chain",
+    "sum_sizes",
     "sum_variances",
 ]
 
@@ -61,8 +62,8 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
-contract_looked_up = _kernel.contract_looked_up
-"""The loop of `pkex.games.lookup`, for contiguous arrays."""
+contract_looked_up, sum_sizes = _kernel.contract_looked_up, _kernel.sum_sizes
+"""The loops of `pkex.games.lookup`, for contiguous arrays."""
 add_form = _kernel.add_form
 """The loop of `pkex.games.forms`."""
 measure_distances = _kernel.measure_distances
@@ -207,9 +208,9 @@ class NativeGame:
         values: Floats,
         absent: Factors | None = None,
         *,
-        integrals: bool = False,
+        integrals: Indices | None = None,
     ) -> Added:
-        """Add the values of every pair to `values`."""
+        """Add the values of every pair to `values`, or the integrals of some players."""
         if values.size == 0:
             return Added((), 0.0)
         program = self._adding(absent)

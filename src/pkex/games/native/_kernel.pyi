@@ -64,7 +64,7 @@ class Game:
         absent_exponents: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
-        integrals: bool = False,
+        integrals: NDArray[np.int64] | None = None,
     ) -> tuple[int, list[int], float]: ...
     def add_pairs_against(
         self,
@@ -100,6 +100,7 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def sum_sizes(values: Floats, sums: Floats, isa: str = "") -> None: ...
 def sum_variances(
     changes: Floats | None,
     left_columns: Floats | None,

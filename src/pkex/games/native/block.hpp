@@ -235,7 +235,7 @@ private:
     int prepare(Tile& tile) {
         way_ = Way::kBoth;
         if constexpr (General) {
-            const bool ratios = program_.ratios && block_.absent_exponents && !integrals_;
+            const bool ratios = program_.ratios && block_.absent_exponents;
             if (!ratios || !promising()) return evaluate<BothForms, kTile>(tile, both_forms());
             SignedSums sums;
             Vec absent[kSeriesTile];
@@ -243,7 +243,8 @@ private:
                 sums = of.against_means(space_.x, space_.ratios, space_.stride);
                 of.sums_of_means(absent);
             });
-            if (!by_ratios(near_ratio_.choose(vectors, sums, nullptr, absent))) {
+            const Index step = near_ratio_.choose(vectors, sums, nullptr, absent);
+            if (!by_ratios(integrals_ && !near_ratio_.has_series() ? -1 : step)) {
                 evaluate<BothForms, kSeriesTile>(tile, both_forms());
             }
             return vectors;
@@ -351,10 +352,10 @@ private:
     Status vector(const Tile& tile, int index, Vec scale, const Take& take, Vec& product,
                   Vec& magnitude) {
         const Extent extent = extent_of(tile, index);
-        if (integrals_) {  // a change so small that it changes nothing, and can be divided by
+        if (integrals_) {
             for (Index j = 0; j < program_.n_players; ++j) {
                 const Vec v = space_.changes[j];
-                space_.changes[j] = select(v == 0.0, splat(0x1p-1000), v);
+                space_.changes[j] = select(v == 0.0, splat(kTinyChange), v);
             }
         }
         const Players<General> players = {General ? space_.changes : halves(index), space_.absent,
@@ -408,6 +409,9 @@ private:
     // Turn the values of a vector of pairs into integrals: v is the last factor of a value.
     void divide_by_changes(int index);
 
+    // Store the integrals of a vector of pairs that is solved by ratios.
+    void integrate_ratios(const Tile& tile, int index, Vec scale);
+
     Status many_sets(const Tile& tile, int vectors);
 
     void write_one_set(Index row) const;
@@ -422,7 +426,7 @@ private:
     NearRatio near_ratio_;
     double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row
-    bool integrals_ = false;                                  // instead of values
+    const pkex::Wanted* integrals_ = nullptr;                 // instead of values
     Way way_ = Way::kBoth;                                    // with this tile
     Vec most_;                                                // exponents of a tile
     Vec total_, magnitude_;                                   // one set

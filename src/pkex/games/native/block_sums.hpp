@@ -23,7 +23,7 @@ inline Status Games<General>::explain() {
 
 template <bool General>
 inline Status Games<General>::add_pairs(Pairs& pairs) {
-    integrals_ = General && pairs.integrals;
+    integrals_ = General ? pairs.integrals : nullptr;
     for (Index row = 0; row < block_.rows; ++row) {
         begin(row);
         for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
@@ -31,12 +31,14 @@ inline Status Games<General>::add_pairs(Pairs& pairs) {
             const Status status = keep(tile, vectors, splat(pairs.scale));
             if (status != Status::kDone) return status;
             double* to = pairs.values + row * pairs.row + tile.point;
-            for (Index j = 0; j < program_.n_players; ++j, to += pairs.player) {
+            const Index count = integrals_ ? integrals_->count : program_.n_players;
+            for (Index i = 0; i < count; ++i, to += pairs.player) {
+                const Index j = integrals_ ? integrals_->players[i] : i;
                 const double* from = space_.values + j * kTilePoints;
                 for (int k = 0; k < tile.count; ++k) to[k] += from[k];
             }
             for (int k = 0; k < tile.count; ++k) {
-                to[k] += pairs.scale * products_[k];
+                if (!integrals_) to[k] += pairs.scale * products_[k];
                 if (!(magnitudes_[k] <= pairs.largest)) pairs.largest = magnitudes_[k];
             }
         }
@@ -169,6 +171,8 @@ inline Status Games<General>::keep(const Tile& tile, int vectors, Vec scale) {
             by(near_one_);
         } else if (way_ == Way::kNearTree) {
             by(near_tree_);
+        } else if (way_ == Way::kRatios && integrals_) {
+            integrate_ratios(tile, i, scale);
         } else if (way_ == Way::kRatios) {
             by(near_ratio_);
         } else {
@@ -184,9 +188,23 @@ inline Status Games<General>::keep(const Tile& tile, int vectors, Vec scale) {
 
 template <bool General>
 inline void Games<General>::divide_by_changes(int index) {
-    for (Index j = 0; j < program_.n_players; ++j) {
+    for (Index i = 0; i < integrals_->count; ++i) {
+        const Index j = integrals_->players[i];
         double* value = space_.values + j * kTilePoints + index * kLanes;
         store(value, load(value) / (-2.0 * space_.changes[j]));
+    }
+}
+
+template <bool General>
+inline void Games<General>::integrate_ratios(const Tile& tile, int index, Vec scale) {
+    const Index point = tile.point + index * kLanes;
+    const Keep take = {space_.values + index * kLanes};
+    if (tile.count < kLanes) {
+        near_ratio_.integrate(index, scale, *integrals_,
+                              FromArrays<true>{block_, point, tile.count}, take);
+    } else {
+        near_ratio_.integrate(index, scale, *integrals_,
+                              FromArrays<false>{block_, point, tile.count}, take);
     }
 }
 

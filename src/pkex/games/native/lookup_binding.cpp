@@ -24,6 +24,7 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Places = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>;
 using Values = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Sizes = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 const std::int32_t* places_of(const Places& places, const char* name, Index count, Index sets,
                               Index size, const char* of) {
@@ -76,10 +77,21 @@ void contract_looked_up(const Matrix& matrix, const Places& left, const Places& 
     memory.give_back();
 }
 
+void sum_sizes(const Values& values, const Sizes& sums, const std::string& isa) {
+    require_shape(sums, "sums", {Index(values.shape(0))});
+    const pkex::Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    const Index n_values = Index(values.shape(0));
+    const Index count = Index(values.shape(1)) * Index(values.shape(2));
+    const nb::gil_scoped_release released;
+    backend.sum_sizes(values.data(), n_values, count, sums.data());
+}
+
 }  // namespace
 
 void pkex::bind_lookup(nb::module_& module) {
     module.def("contract_looked_up", &contract_looked_up, "matrix"_a.noconvert(),
                "left"_a.noconvert(), "right"_a.noconvert(), "values"_a.noconvert(),
                "sums"_a.noconvert(), "isa"_a = "");
+    module.def("sum_sizes", &sum_sizes, "values"_a.noconvert(), "sums"_a.noconvert(),
+               "isa"_a = "");
 }

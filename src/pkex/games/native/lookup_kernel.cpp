@@ -33,8 +33,10 @@ constexpr Index kLine = 8;                    // doubles
 #endif
 
 #if defined(__GNUC__)
+#define PKEX_UNROLL _Pragma("GCC unroll 8")
 PKEX_INLINE void fetch(const double* from) { __builtin_prefetch(from); }
 #else
+#define PKEX_UNROLL
 PKEX_INLINE void fetch(const double*) {}
 #endif
 
@@ -44,11 +46,13 @@ Index rounded_up(Index count, Index size) { return (count + size - 1) / size * s
 PKEX_SCALAR void look_up(const double* row, const double* next, Index size,
                          const std::int32_t* columns, Index points, double* to) {
     const Index lines = (size + points - 1) / points;  // to fetch in each step
-    for (Index begin = 0; begin < points; begin += kLine) {
+    Index begin = 0;
+    for (; begin + kLine <= points; begin += kLine) {
         for (Index line = 0; line < lines; ++line, next += kLine) fetch(next);
-        const Index end = begin + kLine < points ? begin + kLine : points;
-        for (Index p = begin; p < end; ++p) to[p] = row[columns[p]];
+        PKEX_UNROLL
+        for (Index k = 0; k < kLine; ++k) to[begin + k] = row[columns[begin + k]];
     }
+    for (; begin < points; ++begin) to[begin] = row[columns[begin]];
 }
 
 // Looks up the weights of a vector of sets, one set after the other, and then turns them so that
@@ -158,6 +162,21 @@ void contract_looked_up(const LookedUp& tile, double* memory) {
     }
     for (Index v = 0; v < tile.n_values; ++v) {
         for (Index s = 0; s < tile.sets; ++s) tile.sums[v * tile.sets + s] = sums[v * stride + s];
+    }
+}
+
+void sum_sizes(const double* values, Index n_values, Index count, double* sums) {
+    constexpr int kChains = 4;
+    for (Index v = 0; v < n_values; ++v, values += count) {
+        Vec sum[kChains];
+        for (int i = 0; i < kChains; ++i) sum[i] = splat(0.0);
+        Index at = 0;
+        for (; at + kChains * kLanes <= count; at += kChains * kLanes) {
+            for (int i = 0; i < kChains; ++i) sum[i] += absolute(load(values + at + i * kLanes));
+        }
+        double total = sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        for (; at < count; ++at) total += values[at] < 0.0 ? -values[at] : values[at];
+        sums[v] = total;
     }
 }
 

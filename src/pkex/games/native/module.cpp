@@ -246,27 +246,30 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     return nb::make_tuple(int(status), steps_of(used));
 }
 
-// Adds `scale` times the values of every pair, and in the last place the products of all factors,
-// to `values`, whose points are contiguous. Returns the status, the rungs as `explain` does, and
-// the largest magnitude.
+// Adds `scale` times the values of every pair, and then the products of all factors, to `values`,
+// or integrals of players. Returns the status, the rungs as `explain` does, the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
                     const std::optional<Matrix>& absent_deficits,
                     const std::optional<Exponents>& absent_exponents,
                     const std::optional<Given>& given, const std::optional<Given>& given_values,
-                    bool integrals) {
-    const Index points = Index(z.shape(0));
+                    const std::optional<Integers>& integrals) {
+    const Index points = Index(z.shape(0)), players = game.program().n_players;
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
     const Absent missing(game, block, absent, absent_deficits, absent_exponents);
     require(absent || !integrals, "integrals go with absent factors.");
-    require_shape(values, "values", {game.program().n_players + 1, block.rows, points});
+    const auto chosen = integrals ? as_vector<Index>(*integrals) : std::vector<Index>();
+    const pkex::Wanted wanted = {chosen.data(), Index(chosen.size())};
+    for (const Index j : chosen) require(j >= 0 && j < players, "integrals are those of players.");
+    require_shape(values, "values", {integrals ? wanted.count : players + 1, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     block.sets = 2;  // the workspace of several
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, nullptr, 0.0};
+    if (integrals) pairs.integrals = &wanted;
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
@@ -297,7 +300,7 @@ nb::tuple add_pairs_against(const Game& game, const Matrix& x, const Matrix& z, 
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, nullptr, 0.0};
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         for (Index set = 0; set < sets && status == pkex::Status::kDone; ++set) {
@@ -344,7 +347,7 @@ void add_factors(const Game& game, const Matrix& x, const Matrix& z, double scal
     require_shape(values, "values", {game.program().n_players, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     const pkex::Pairs pairs = {
-        values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
+        values.data(), values.stride(0), values.stride(1), scale, nullptr, 0.0};
     run(game, 1,
         [&](double* memory) { game.backend().add_factors(game.program(), block, pairs, memory); });
 }
@@ -418,7 +421,7 @@ NB_MODULE(_kernel, module) {
              "values"_a.noconvert(), "absent"_a.noconvert() = nb::none(),
              "absent_deficits"_a.noconvert() = nb::none(),
              "absent_exponents"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
-             "given_values"_a.noconvert() = nb::none(), "integrals"_a = false)
+             "given_values"_a.noconvert() = nb::none(), "integrals"_a.noconvert() = nb::none())
         .def("add_pairs_against", &add_pairs_against, "x"_a.noconvert(), "z"_a.noconvert(),
              "scale"_a, "values"_a.noconvert(), "absent"_a.noconvert(),
              "absent_deficits"_a.noconvert(), "given"_a.noconvert() = nb::none(),

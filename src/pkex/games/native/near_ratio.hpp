@@ -113,6 +113,9 @@ public:
         return step;
     }
 
+    // Whether the pairs of the tile are solved by series, and not by a sweep.
+    bool has_series() const { return terms_ != 0; }
+
     // The worth of all players.
     Vec product(int vector) const { return normal_exponential(-present_[vector]); }
 
@@ -146,6 +149,25 @@ public:
             coefficients<kTerms, 1>(&scale, vector, c);
             const Vec* e = exponents(vector);
             for (Index j = 0; j < program_.n_players; ++j) take(j, polynomial(c[0], e[j]));
+        });
+    }
+
+    // Hand the integrals of some players of one vector, solved by series, to `take`: values without
+    // p - a = -a (1 - exp(-e)).
+    template <class Source, class Take>
+    void integrate(int vector, Vec scale, const pkex::Wanted& wanted, const Source& absent,
+                   const Take& take) const {
+        with_terms(terms_, [&](auto terms) {
+            constexpr int kTerms = decltype(terms)::value;
+            Vec c[1][kTerms];
+            coefficients<kTerms, 1>(&scale, vector, c);
+            for (Index i = 0; i < wanted.count; ++i) {
+                const Index j = wanted.players[i];
+                const Vec given = exponents(vector)[j];
+                const Vec e = select(given == 0.0, splat(kTinyChange), given);
+                const Vec change = (-2.0 * absent(j).value) * half_deficit(e);
+                take(j, polynomial(c[0], e) / change);
+            }
         });
     }
 

@@ -14,6 +14,9 @@ constexpr double kSlack = 0x1p-50;  // how far a factor may leave its range by i
 // up to here less than what the certificates allow for the rounding of nodes.
 constexpr double kCentredLam = 8.0;
 
+// Of a factor, in the place of none: so small that it changes nothing, and can be divided by.
+constexpr double kTinyChange = 0x1p-1000;
+
 // Adds up the values of one weight set.
 struct Add {
     Vec* sums;

@@ -119,15 +119,22 @@ struct Block {
     std::uint8_t* used;    // one flag for each rung, and one for the fallback
 };
 
+// Some players.
+struct Wanted {
+    const Index* players;
+    Index count;
+};
+
 // Where the values of single pairs go: (players and the product of all, rows, points), the points
-// contiguous. They are multiplied by `scale` and added to what is there. With `integrals` they are
-// not multiplied by the change of the player's own factor, p - a; for the general game only.
+// contiguous. They are multiplied by `scale` and added to what is there. With `integrals` it is
+// those of these players instead, (players, rows, points): values without the change p - a of the
+// player's own factor; for the general game only.
 struct Pairs {
     double* values;
     Index player, row;
     double scale;
-    bool integrals;
-    double largest;  // magnitude so far
+    const Wanted* integrals;  // or null
+    double largest;           // magnitude so far
 };
 
 // Where the factors of the players go, and their deficits: each (players, rows, points), or with
@@ -164,6 +171,7 @@ struct Backend {
     void (*sum_chain)(const ConditionalChain&, double* workspace);
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
+    void (*sum_sizes)(const double* values, Index n_values, Index count, double* sums);
     void (*measure_distances)(const Distances&);
     void (*measure_cells)(const CellExtents&);
     Index (*cell_workspace)(const CellSquare&);
