@@ -23,7 +23,6 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.protocols import Task
-from pkex.games.threads import workspace
 
 __all__ = ["Compression"]
 
@@ -80,8 +79,7 @@ def _shorten(columns: Floats, draw: Callable[[int, int], Floats]) -> Floats:
     n_rows, n_atoms = columns.shape
     most = int(_WORTH * n_rows)
     sizes = np.sqrt(np.einsum("ra,ra->a", columns, columns))
-    outside, product = workspace("outside", 2, n_rows, n_atoms)
-    np.divide(columns, np.where(sizes > 0.0, sizes, 1.0), out=outside)
+    outside = columns / np.where(sizes > 0.0, sizes, 1.0)
     basis, inside = np.empty((n_rows, 0)), list[Floats]()
     while basis.shape[1] + _STEP <= most:
         sketch = outside @ draw(n_atoms, len(inside))
@@ -91,7 +89,7 @@ def _shorten(columns: Floats, draw: Callable[[int, int], Floats]) -> Floats:
             sketch -= basis @ (basis.T @ sketch)
         sketch, _ = np.linalg.qr(sketch)
         inside.append(sketch.T @ outside)
-        outside -= np.matmul(sketch, inside[-1], out=product)
+        outside -= sketch @ inside[-1]
         basis = np.concatenate([basis, sketch], axis=1)
         left = np.einsum("ra,ra->a", outside, outside).max(initial=0.0)
         if left <= _LEFT**2:
