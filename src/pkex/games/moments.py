@@ -244,7 +244,8 @@ def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
         return factors
     here = 1 if cluster_width(n_jobs) else n_jobs  # factors take longer to send than to evaluate
     factors = run_reduction(atoms, n_jobs=here)
-    blocks = [atoms.block(task.points) for task in atoms.tasks()]
+    starts = range(0, atoms.count, atoms.side)
+    blocks = [atoms.block(slice(start, start + atoms.side)) for start in starts]
     centred = run_reduction(Compression(blocks), n_jobs=here)
     atoms.centred = np.empty(0)
     return factors._replace(centred=centred)
