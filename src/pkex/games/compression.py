@@ -83,9 +83,11 @@ def _shorten(columns: Floats, draw: Callable[[int, int], Floats]) -> Floats:
     basis, inside = np.empty((n_rows, 0)), list[Floats]()
     while basis.shape[1] + _STEP <= most:
         sketch = outside @ draw(n_atoms, len(inside))
-        for _ in range(2):  # once leaves roundings of what was there before
+        if inside:  # once leaves roundings of what was there before
             sketch -= basis @ (basis.T @ sketch)
             sketch, _ = np.linalg.qr(sketch)
+            sketch -= basis @ (basis.T @ sketch)
+        sketch, _ = np.linalg.qr(sketch)
         inside.append(sketch.T @ outside)
         outside -= sketch @ inside[-1]
         basis = np.concatenate([basis, sketch], axis=1)

@@ -130,19 +130,20 @@ class AtomFactors:
         few = self.n_bundles * self.n_rows * self.count <= _KEPT
         self.keep = few if keep is None else keep
         self.sums = np.empty((2, self.n_bundles, self.count))
-        self.centred: list[Floats] = []
+        # block after block in one array, whose memory comes in large pages
+        self.centred = np.empty(self.n_bundles * self.n_rows * self.count if self.keep else 0)
 
     def tasks(self) -> Sequence[Task]:
         """Return blocks of atoms, each at all rows."""
         rows = slice(0, self.n_rows)
         return [Task(rows, atoms) for atoms, _ in rectangle(self.count, 1, self.side)]
 
-    def run(self, task: Task) -> tuple[slice, Floats, Floats | None]:
-        """Return the means of factors and deficits of a block, and weighted factors if kept."""
+    def run(self, task: Task) -> tuple[slice, Floats]:
+        """Return the means of factors and deficits of a block; keep weighted factors if wanted."""
         atoms = task.points
         width = atoms.stop - atoms.start
         sums = np.zeros((2, self.n_bundles, width))
-        deficits = np.empty((self.n_bundles, self.n_rows, width)) if self.keep else None
+        deficits = self.block(atoms) if self.keep else None
         values: Floats | None = None  # kept only where they seem to be needed
         step = max(1, _STEP // (self.n_bundles * width))
         for start in range(0, self.n_rows, step):
@@ -161,7 +162,7 @@ class AtomFactors:
             if values is not None:
                 values[:, rows] = factors.values
         if deficits is None:
-            return atoms, sums, None
+            return atoms, sums
         # from deficits where factors are near 1, else from values: each has its own roundings
         near = _are_near_one(sums[1])
         centred = np.subtract(sums[1][:, None], deficits, out=deficits)
@@ -171,14 +172,18 @@ class AtomFactors:
             np.subtract(values, sums[0][:, None], out=values)
             np.copyto(centred, values, where=~near[:, None])
         centred *= self.roots
-        return atoms, sums, centred
+        return atoms, sums
 
-    def add(self, part: tuple[slice, Floats, Floats | None]) -> None:
+    def block(self, atoms: slice) -> Floats:
+        """Return where the centred factors of a block are kept, shape (bundles, rows, atoms)."""
+        size = self.n_bundles * self.n_rows
+        here = self.centred[size * atoms.start : size * atoms.stop]
+        return here.reshape(self.n_bundles, self.n_rows, -1)
+
+    def add(self, part: tuple[slice, Floats]) -> None:
         """Take in what a task returned."""
-        atoms, sums, centred = part
+        atoms, sums = part
         self.sums[:, :, atoms] = sums
-        if centred is not None:
-            self.centred.append(centred)
 
     def result(self) -> CentredFactors:
         """Return the means; the centred factors are left to `centre_factors`."""
@@ -234,13 +239,15 @@ def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
 
     To be called inside `single_blas`.
     """
-    factors: CentredFactors = run_reduction(atoms, n_jobs=n_jobs)
     if not atoms.keep:
+        factors: CentredFactors = run_reduction(atoms, n_jobs=n_jobs)
         return factors
-    # no cluster: factors that come from there are not sent back
-    here = 1 if cluster_width(n_jobs) else n_jobs
-    centred = run_reduction(Compression(atoms.centred), n_jobs=here)
-    atoms.centred = []
+    here = 1 if cluster_width(n_jobs) else n_jobs  # factors take longer to send than to evaluate
+    factors = run_reduction(atoms, n_jobs=here)
+    starts = range(0, atoms.count, atoms.side)
+    blocks = [atoms.block(slice(start, start + atoms.side)) for start in starts]
+    centred = run_reduction(Compression(blocks), n_jobs=here)
+    atoms.centred = np.empty(0)
     return factors._replace(centred=centred)
 
 

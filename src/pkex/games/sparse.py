@@ -51,6 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,9 +211,9 @@ class SparseGame:
             values, rest = integrate(
                 rule, stored, some, Corrections(*parts), self._first(rule), self.weights
             )
-            starts = np.cumsum(np.bincount(some.rows, minlength=len(numbers)))[:-1]
+            stops = np.cumsum(np.bincount(some.rows, minlength=len(numbers))).tolist()
             amplified = units[numbers] * _amplification(rule) + len(self.weights) + rule.size + 64.0
-            by_row = np.split(values, starts)
+            by_row = [values[a:b] for a, b in pairwise([0, *stops])]
             for at, number in enumerate(numbers.tolist()):
                 shown, others = by_row[at], rest[at]
                 if self.each:  # what the other row alone stores is not told apart

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,8 +84,9 @@ class SparseGameSums(RowSums):
 
     def add_up(self) -> Floats:
         """Return the sums of values and rest, shape (rows, sets)."""
-        rows = [self.values[a:b].sum(axis=0) for a, b in pairwise(self.starts)]
-        return np.asarray(rows).reshape(self.rest.shape) + self.rest
+        total, has_values = self.rest.copy(), np.diff(self.starts) > 0
+        total[has_values] += np.add.reduceat(self.values, self.starts[:-1][has_values])
+        return total
 
 
 class SparsePoints:

@@ -8,6 +8,7 @@ each entry that they have.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +32,9 @@ class Row(NamedTuple):
 
 def split_rows(table: Any) -> list[Row]:
     """Return the rows of a CSR array."""
-    ends = zip(table.indptr[:-1], table.indptr[1:], strict=True)
-    return [Row(table.indices[a:b], table.data[a:b]) for a, b in ends]
+    columns = table.indices.astype(np.intp, copy=False)
+    ends = pairwise(table.indptr.tolist())
+    return [Row(columns[a:b], table.data[a:b]) for a, b in ends]
 
 
 class Owners:
@@ -58,8 +60,7 @@ class Owners:
 
     def of(self, row: Row) -> Indices:
         """Return the players that a row stores, ascending."""
-        owners = self.of_column[row.columns]
-        return owners if self.are_columns else np.unique(owners)
+        return row.columns if self.are_columns else np.unique(self.of_column[row.columns])
 
 
 class AtEntries(NamedTuple):

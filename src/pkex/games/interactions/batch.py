@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Indices
 from pkex.games.interactions.chosen import sum_chosen
@@ -104,17 +105,17 @@ def _group_by_rule(
     """
     if not recipe.integrated:
         return []
-    rungs = recipe.rules
-    steps = np.searchsorted(rungs.limits, pairs.lam + recipe.more_players)
-    steps[pairs.outside] = len(rungs.rules)
-    most, least = int(steps.max()), int(steps.min())
+    rungs, more = recipe.rules, recipe.more_players
+    largest_lam = _by_group(pairs.lam, width).max(axis=1)
+    key = np.searchsorted(rungs.limits, largest_lam + more)
+    key[_by_group(pairs.outside, width).any(axis=1)] = len(rungs.rules)
+    most, least = int(key.max()), int(np.searchsorted(rungs.limits, pairs.lam.min() + more))
     if most < len(rungs.rules):
         largest, smallest = rungs.rules[most], rungs.rules[least]
         n_nodes = len(largest.nodes)
         fits = pairs.drops.size * n_nodes <= entries
         if most == least or (fits and n_nodes <= _ALIKE * len(smallest.nodes)):
-            return [(largest, np.arange(-(-len(steps) // width)))]
-    key = np.pad(steps, (0, -len(steps) % width)).reshape(-1, width).max(axis=1)
+            return [(largest, np.arange(len(key)))]
     order = np.argsort(key, kind="stable")
     edges = np.flatnonzero(np.diff(key[order])) + 1
     groups = []
@@ -123,3 +124,11 @@ def _group_by_rule(
         rule = rungs.rules[step] if step < len(rungs.rules) else rungs.fallback
         groups.append((rule, some))
     return groups
+
+
+def _by_group(numbers: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return numbers of pairs by groups, the last one filled up with zeros."""
+    lacking = -len(numbers) % width
+    if lacking:
+        numbers = np.concatenate([numbers, np.zeros(lacking, dtype=numbers.dtype)])
+    return numbers.reshape(-1, width)

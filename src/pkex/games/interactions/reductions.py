@@ -7,8 +7,9 @@ other, so that no more is held than what is returned and the blocks under way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +34,8 @@ __all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "sum_in
 
 _FACTORS = 2**19  # of a block that are held at once
 _SMALLEST = 2**15  # of a block at least: about a millisecond
-_WIDTHS = 4  # more than that in points, where there are many
-_SCENARIOS = 2**17  # of these of background rows, which stay in cache
+_WIDTHS = 4  # more than that of a single row, where there are many
+_TOGETHER = 8  # rows of a background in a block at least, as they share the present factors
 _SPLIT = 24  # players from which on pairs are told apart by the sign of their weight
 _RESULTS = 2**20  # numbers that a block returns, unless a single row has more
 
@@ -202,42 +203,41 @@ class InteractionsByRow:
         self.roundings = roundings
         self.sums = _room(recipe, len(source.x), weights.shape[1])
         self.n_added, self.under_way = 0, list[Tally]()  # of rows that lack blocks
+        self.cuts = _cut_pairs(source, recipe.n_players, weights.shape[1])
+        self.terms = range(len(source.games) * len(self.cuts.others))
+        self.n_blocks = len(self.cuts.points) * len(self.terms)  # of some rows
 
     def tasks(self) -> Sequence[Task]:
-        """Return blocks of pairs; all those of some rows come one after the other."""
-        n_rows, n_points = self.source.shape
-        d, n_sets, n_terms = self.recipe.n_players, self.weights.shape[1], self.source.n_terms
-        together = self.source.scenarios[0].stop  # rows of a background
-        work = n_rows * n_points * n_terms * together * d
-        entries = max(min(work // MANY, _FACTORS), _SMALLEST)
-        width = even_step(n_points, min(_FACTORS, entries * _WIDTHS) // d)
-        step = min(entries // (d * width * together), _RESULTS // (d * d * n_sets))
-        step = even_step(n_rows, step)
-        cuts = [points for _, points in rectangle(1, n_points, width)]
-        terms = range(n_terms)
-        self.n_blocks = len(cuts) * len(terms)  # of some rows
+        """Return blocks of pairs; all those of some rows come one after the other.
+
+        A term counts as often as the rows of a background are cut, as in `PointSource`.
+        """
         return [
             Task(rows, points, term)
-            for rows, _ in rectangle(n_rows, 1, step)
-            for term in terms
-            for points in cuts
+            for rows in self.cuts.rows
+            for term in self.terms
+            for points in self.cuts.points
         ]
 
     def run(self, task: Task) -> tuple[slice, list[Tally]]:
         """Return the sums of the rows of a block."""
         rows, points, number = task
-        game = self.source.games[number % len(self.source.games)]
+        part, term = divmod(number, len(self.source.games))
+        game, absent = self.source.games[term], self.source.absent
         weights = game.term.coefficient * self.weights[points]
         x, n_sets = self.source.x[rows], weights.shape[1]
         tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
         for some in _split_by_sign(weights, self.recipe):
-            z = self.source.z[points][some]
-            present, point_weights = game.factors(x, z), weights[some]
-            for absent, shares in _scenarios(self.source, number, points, some):
-                local = point_weights
-                if shares is not None:
-                    local = (shares[:, None, None] * point_weights).reshape(-1, n_sets)
-                add_rows(self.recipe, game, present, absent, local, tallies)
+            z, local = self.source.z[points][some], weights[some]
+            present = game.factors(x, z)
+            if isinstance(absent, EachRow):
+                others = absent.some(self.cuts.others[part])
+                without: Factors | None = _flatten(game.factors(others.rows, z))
+                local = (others.weights[:, None, None] * local).reshape(-1, n_sets)
+            else:
+                without = self.source.absent_at(term, points)
+                without = None if without is None else _select(without, some)
+            add_rows(self.recipe, game, present, without, local, tallies)
         return rows, tallies
 
     def add(self, part: tuple[slice, list[Tally]]) -> None:
@@ -257,6 +257,32 @@ class InteractionsByRow:
     def result(self) -> InteractionSums:
         """Return the values of all rows."""
         return _finish(self.recipe, self.sums)
+
+
+class _Cuts(NamedTuple):
+    """How rows, points and the rows of a background are cut into blocks."""
+
+    rows: list[slice]
+    points: list[slice]
+    others: list[slice]
+
+
+def _cut_pairs(source: PointSource, n_players: int, n_sets: int) -> _Cuts:
+    """Return the cuts of a source for `InteractionsByRow`.
+
+    A block has many pairs of each row, as what is done in Python for a row of a block is much the
+    same for few pairs, and holds up other threads.
+    """
+    n_rows, n_points = source.shape
+    n_others = len(source.absent.rows) if isinstance(source.absent, EachRow) else 1
+    work = n_rows * n_points * n_others * n_players * len(source.games)
+    entries = max(min(work // MANY, _FACTORS), _SMALLEST)
+    of_row = min(_FACTORS, entries * _WIDTHS) // n_players
+    width = even_step(n_points, of_row // min(_TOGETHER, n_others))
+    together = even_step(n_others, of_row // width)
+    step = min(entries // (n_players * width * together), _RESULTS // (n_players**2 * n_sets))
+    steps = (n_rows, even_step(n_rows, step)), (n_points, width), (n_others, together)
+    return _Cuts(*([part for part, _ in rectangle(total, 1, one)] for total, one in steps))
 
 
 class InteractionsByPair:
@@ -330,24 +356,3 @@ def _split_by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
         return everything
     below = weights[:, 0] < 0.0
     return [np.flatnonzero(~below), np.flatnonzero(below)]
-
-
-def _scenarios(
-    source: PointSource, number: int, points: slice, some: slice | Indices
-) -> Iterator[tuple[Factors | None, Floats | None]]:
-    """Yield the factors of absent players at some points, and shares where there are several.
-
-    They are those of a term and a part of a background, as `PointSource.explain` counts them.
-    """
-    part, term = divmod(number, len(source.games))
-    absent = source.absent
-    if not isinstance(absent, EachRow):
-        here = source.absent_at(term, points)
-        yield None if here is None else _select(here, some), None
-        return
-    game, z = source.games[term], source.z[points][some]
-    scenarios = source.scenarios[part]
-    step = max(1, _SCENARIOS // (len(game.players) * len(z)))
-    for start in range(scenarios.start, scenarios.stop, step):
-        more = slice(start, min(start + step, scenarios.stop))
-        yield _flatten(game.factors(absent.rows[more], z)), absent.weights[more]
