@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import is_number
+from pkex._util.floats import UNIT
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats, Players
@@ -192,7 +193,7 @@ class Problem:
     def intercept_error(self) -> Floats:
         """What adding intercepts to base and prediction costs, shape (n_outputs,)."""
         sizes = [np.abs(part.intercept).reshape(-1) for part in self.expansion.parts]
-        cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
+        cost: Floats = 12.0 * UNIT * np.sum(sizes, axis=0)
         return cost
 
     @lazy
