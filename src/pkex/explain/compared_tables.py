@@ -100,7 +100,7 @@ def check_explainer(explainer: Explainer, tables: Sequence[Any], *, has_targets:
                 "change compares the errors of a model with one output, and this one has "
                 f"{explainer.expansion.n_outputs}: leave y_before and y_after out."
             )
-    if not explainer.measure.efficient:
+    if not explainer.semivalue.efficient:
         raise ValueError(
             f"values of the index {explainer.index} do not add up to predictions, so they do not "
             'explain a difference of predictions; use an explainer with index="SV".'

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import default_errstate
 from pkex._util.types import Floats, SparseTable, TableLike
 from pkex._util.validation import check_n_jobs, check_tolerance, column_names, is_dask, refuse_dask
-from pkex.explain.background_columns import choose_measure, hierarchy_of
+from pkex.explain.background_columns import choose_semivalue, hierarchy_of
 from pkex.explain.dask import LAZY, frame_of_values, lazy_values
 from pkex.explain.fitted import read_model
 from pkex.explain.problem import Problem
@@ -146,7 +146,7 @@ class Explainer(Questions):
         fitted = read_model(model, outputs, task)
         expansion = with_names(fitted.expansion, column_names(background, "background"))
         features = parse_groups(groups, expansion.feature_names)
-        measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
+        semivalue, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
         removal = check_removal(removal, background)
         kind = check_conditional(removal, conditional_model, blocks)
         weights = normalise_weights(background, background_weights)
@@ -169,7 +169,7 @@ class Explainer(Questions):
             info,
             backgrounds,
             given if sparse else None,  # which may be large, and is not needed elsewhere
-            choose_measure(measure, hierarchy),
+            choose_semivalue(semivalue, hierarchy),
             tol,
             None if expansion.preparation is None else background,
             background is not None,
@@ -180,9 +180,9 @@ class Explainer(Questions):
         _ = problem.sparse_games if sparse else problem.games  # now, rather than in the first call
         self.expansion = expansion
         self.feature_groups, self.feature_names = problem.feature_groups, problem.feature_names
-        self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
+        self.semivalue, self.tol = problem.semivalue, problem.tol
+        self.index, self.hierarchy = problem.semivalue.index, problem.hierarchy
         self.removal, self.background_info = problem.removal, problem.background_info
-        self.hierarchy = problem.hierarchy
         self.n_jobs = n_jobs
 
     def __repr__(self) -> str:

@@ -85,7 +85,7 @@ def explain_importance(
 def _has_draws(problem: Problem) -> bool:
     """Return whether the values have a posterior covariance that pkex computes."""
     known = all(part.posterior is not None for part in problem.expansion.parts)
-    ordered = isinstance(problem.measure, Hierarchy)
+    ordered = isinstance(problem.semivalue, Hierarchy)
     return known and not ordered and problem.removal not in ("neutral", "conditional")
 
 

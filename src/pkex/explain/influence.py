@@ -68,7 +68,7 @@ def explain_influence(
         kind=training.kind,
         train_noun=training.noun,
         n_train=training.n_lines,
-        additivity_error=float(np.abs(gaps).max()) if problem.measure.efficient else math.nan,
+        additivity_error=float(np.abs(gaps).max()) if problem.semivalue.efficient else math.nan,
         data=prepared.data,
         row_index=prepared.labels,
         train_data=training.data,

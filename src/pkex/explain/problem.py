@@ -102,8 +102,8 @@ class Problem:
         `stays_sparse`.
     given : (table, weights, bool), optional
         The background as it came, for a model that stays sparse: dense rows need a dense one.
-    measure : Measure
-        The semivalue.
+    semivalue : Measure
+        The semivalue, or the hierarchy, whose values are asked for.
     tol : float or None
         Accepted relative error per pair of points; None is full precision.
     background : table, optional
@@ -125,7 +125,7 @@ class Problem:
     background_info: str | None = None
     backgrounds: Sequence[Any] = ()
     given: tuple[Any, Floats | None, bool] | None = None
-    measure: Measure = _SHAPLEY
+    semivalue: Measure = _SHAPLEY
     tol: float | None = None
     background: Any = None
     has_background: bool = False
@@ -161,7 +161,7 @@ class Problem:
             terms,
             prepare_groups(part, self.feature_groups),
             self.tol,
-            measure=self.measure,
+            measure=self.semivalue,
             general=background is not None,
             apart=not conditional,
             powers=powers,
@@ -222,8 +222,8 @@ class Problem:
             self.removal,
             self.background_info,
             self.kernels,
-            self.measure.index,
-            self.measure.efficient,
+            self.semivalue.index,
+            self.semivalue.efficient,
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.output_classes,
             output_kind=None if classes is None else classes.output_kind,

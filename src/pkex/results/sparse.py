@@ -130,7 +130,7 @@ class SparseExplanation(RowResult):
             "values": _without_output_axis(values),
             "data": self.data[rows],
             "texts": None if self.texts is None else tuple(self.texts[i] for i in rows),
-            "spans": self.spans.chosen(rows) if isinstance(self.spans, Located) else self.spans,
+            "spans": self.spans.select(rows) if isinstance(self.spans, Located) else self.spans,
         }
 
     @classmethod
