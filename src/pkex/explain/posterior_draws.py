@@ -51,7 +51,7 @@ from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
 from pkex.games.moments import Bundles
 from pkex.games.plan import Plan
-from pkex.kernels.bounded import within
+from pkex.kernels.bounded import restrict_to_box
 from pkex.kernels.spectral import Frequencies, draw_frequencies
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, bundle_inputs
@@ -264,7 +264,8 @@ def _kernel_blocks(
 ) -> list[DrawBlock]:
     """Return the kernels at the training points in blocks of some side, with their weights."""
     n_points, n_columns = part.points.shape
-    terms = within(part.kernel, rows, part.points, MIXTURE_ERROR).terms(n_columns, MIXTURE_ERROR)
+    kernel = restrict_to_box(part.kernel, rows, part.points, MIXTURE_ERROR)
+    terms = kernel.terms(n_columns, MIXTURE_ERROR)
     atoms = Atoms(Plan.of(terms, inside, general=True), as_column_major(part.points))
     columns = as_column_major(rows)
 

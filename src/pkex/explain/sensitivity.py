@@ -39,7 +39,7 @@ from pkex.games.moments import AtomFactors
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.variances import VarianceSums, sum_variances
-from pkex.kernels.bounded import within
+from pkex.kernels.bounded import restrict_to_box
 from pkex.kernels.normal_form import bound_gap
 from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
 from pkex.models.noise import EIGHT_ROUNDINGS, FEW_DIGITS
@@ -200,7 +200,7 @@ def _sum_variance(
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
         inside = prepare_groups(part, columns_of)
-        kernel = within(part.kernel, rows, part.points, MIXTURE_ERROR)
+        kernel = restrict_to_box(part.kernel, rows, part.points, MIXTURE_ERROR)
         terms = kernel.terms(n_columns, MIXTURE_ERROR)
         missed += bound_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
         columns, points = as_column_major(rows), as_column_major(part.points)
