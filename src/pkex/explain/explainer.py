@@ -223,7 +223,7 @@ class Explainer(Questions):
         Parameters
         ----------
         X : array, data frame, sparse matrix, or Dask array or data frame
-            Rows of shape (n_rows, n_columns), or texts, as in a call.
+            Rows of shape (n_rows, n_columns), or documents, as in a call.
 
         Returns
         -------
@@ -299,11 +299,11 @@ class Explainer(Questions):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or documents
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out. A
             model without names takes columns in their order, and a result has the names of
-            its frame. A pipeline that begins with a vectorizer takes a list of texts.
+            its frame. A pipeline that begins with a vectorizer takes a list of documents.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -315,9 +315,9 @@ class Explainer(Questions):
         Returns
         -------
         Explanation or SparseExplanation
-            The latter for sparse rows (or texts) of a model that was fitted on sparse rows, whose
-            kernel is 1 between two zeros. Dense rows of such a model, and sparse rows of any other,
-            have values of all columns, as an `Explanation`.
+            The latter for sparse rows (or documents) of a model that was fitted on sparse rows, and
+            whose kernel is 1 between two zeros. Dense rows of such a model, and sparse rows of any
+            other, have values of all columns, as an `Explanation`.
 
         Raises
         ------

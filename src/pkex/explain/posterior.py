@@ -267,8 +267,8 @@ def _posterior(part: KernelExpansion) -> Posterior:
 
 def _digits(numbers: Floats, off: Floats) -> float:
     """Return how many digits numbers have at least that are off by so much; 0 if none."""
-    unsure = off > 0.0  # elsewhere nothing was computed: a row that is its own background
-    shares = np.maximum(numbers[unsure], off[unsure]) / off[unsure]
+    inexact = off > 0.0  # elsewhere nothing was computed: a row that is its own background
+    shares = np.maximum(numbers[inexact], off[inexact]) / off[inexact]
     return float(np.log10(shares).min(initial=math.inf))
 
 

@@ -258,7 +258,7 @@ class Problem:
     def check_predictions(self, rows: Any, totals: Floats | None = None) -> None:
         """Compare some predictions with the model's own, where it prepares columns.
 
-        What the preparation does could not be checked without rows of the user's own. `totals` are
+        What the preparation does could not be checked without rows of the user. `totals` are
         predictions without the intercept, and without the error of a rule; by default those of the
         expansion.
         """
