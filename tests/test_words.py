@@ -41,6 +41,8 @@ RETIRED = {
     r"(?<!make )\b(?:un)?sure\b": "certain",
     r"\bbut for chance\b": "up to sampling noise",
     r"\bmore than chance\b": "statistically significant",
+    r"\b(?:or|of) texts\b": "documents",
+    r"\bpictures?\b": "plot, figure, summary",
     r"\bnegative shares?\b": "negative contribution",
     r"\bof the user's own\b": "custom",
     r"\bregrouping": "permutation",
@@ -176,7 +178,8 @@ MESSAGES = {  # code has names in quotes, and more is retired in its messages
     r"\b(?:is|are) none that\b|\bcan(?:not)? be read off\b": "is not supported",
     r"\btells?\b|\btold\b": "says; distinguish",
     r"\bnoise alone\b|\bof (?:your|its|their) own\b": "noise only; custom",
-    r"\bexplanation\.error\b|\bexplainer\.(?:frame|variance)\b|\bplayers=": "the names in use",
+    r"\bexplanation\.error\b|\bplayers=": "the names in use",
+    r"\bexplainer\.(?:frame|measure|variance)\b": "explain_frame, semivalue, explain_variance",
     r"\bmix(?:es)? columns\b": "combines columns",
     r"\bstands? where\b": "instead of",
 }

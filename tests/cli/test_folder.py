@@ -220,9 +220,9 @@ def test_the_faster_of_two_runs_is_not_overwritten(there, tmp_path):
         out.mkdir()
 
     def overtaken():
-        with _folder.staged(out, False) as slow:
+        with _folder.stage_files(out, False) as slow:
             (slow / "values.csv").write_text("slow")
-            with _folder.staged(out, False) as fast:
+            with _folder.stage_files(out, False) as fast:
                 (fast / "values.csv").write_text("fast")
 
     with pytest.raises(ValueError, match="is not empty"):
@@ -230,7 +230,7 @@ def test_the_faster_of_two_runs_is_not_overwritten(there, tmp_path):
     assert (out / "values.csv").read_text() == "fast"
     assert os.listdir(tmp_path) == ["out"]
     assert os.listdir(out) == ["values.csv"]
-    with _folder.staged(out, True) as folder:
+    with _folder.stage_files(out, True) as folder:
         (folder / "summary.json").write_text("forced")
     assert os.listdir(out) == ["summary.json"]
 
@@ -272,6 +272,6 @@ def test_a_link_to_a_directory_stays_a_link(files):
 
 
 def test_other_errors_pass_through_and_clean_up(tmp_path):
-    with pytest.raises(ZeroDivisionError), _folder.staged(tmp_path / "out", False):
+    with pytest.raises(ZeroDivisionError), _folder.stage_files(tmp_path / "out", False):
         _ = 1 / 0
     assert list(tmp_path.iterdir()) == []

@@ -56,7 +56,7 @@ def interrupted_after(count, patch):
         done.append(args[1])
 
     patch.setattr(parts.Parts, "write", part)
-    patch.setattr(parts.Parts, "joined", stop)
+    patch.setattr(parts.Parts, "join", stop)
 
 
 @pytest.mark.parametrize(

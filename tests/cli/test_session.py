@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pkex._util.terminal import print_text
-from pkex.cli._log import logging_to_stderr
+from pkex.cli._log import log_to_stderr
 from pkex.cli._session import Session
 from pkex.output.terminal import show
 from pkex.output.text import align_numbers
@@ -40,7 +40,7 @@ def test_progress_is_for_people_at_a_terminal(terminal, options, expected, monke
 
 def test_notes_are_said_once_and_kept(capsys):
     session = Session()
-    with logging_to_stderr():
+    with log_to_stderr():
         session.note("one")
         session.note("one")
     assert capsys.readouterr() == ("", "one\n")
@@ -101,6 +101,6 @@ def test_a_table_of_many_columns_is_described_in_a_line(capsys):
 
     frame = pd.DataFrame(0.0, index=range(3), columns=[f"x{i}" for i in range(100)])
     table = FileTable(Path("t.csv"), frame, dict.fromkeys(frame, "numeric"), 5)
-    with logging_to_stderr():
+    with log_to_stderr():
         Session().describe(table)
     assert capsys.readouterr().err.endswith("x10, x11 and 88 more.\n")

@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels as gp
 from pkex import KernelExpansion, sensitivity
 from pkex.explain import sensitivity as sobol
 from pkex.kernels import RBF, Custom, Laplacian, Linear, Matern, RationalQuadratic
-from pkex.kernels.bounded import proven_error, within
+from pkex.kernels.bounded import proven_error, restrict_to_box
 from pkex.kernels.mixtures import Mixture
 from tests.explain.test_sensitivity import by_grid, indices
 
@@ -39,7 +39,7 @@ def profile(kernel, q):
 
 def mixture_of(kernel, reach):
     end = np.full((1, 1), reach**0.5 * (1.0 - 1e-9))
-    return within(kernel, np.zeros((1, 1)), end, TOL)
+    return restrict_to_box(kernel, np.zeros((1, 1)), end, TOL)
 
 
 @pytest.mark.parametrize("reach", [2.0**-6, 0.5, 8.0, 300.0])
@@ -84,16 +84,17 @@ def test_any_difference_of_sums_is_covered(seed):
 def test_other_kernels_and_far_points_stay_as_they_are():
     x, far = np.zeros((2, 3)), np.full((2, 3), 1e200)
     kernel = 2.0 * RBF() * Laplacian().on(1) + Linear()
-    assert within(kernel, x, x, TOL) == kernel
-    assert within(Matern(), x, far, TOL) == Matern()
-    assert within(Matern(), x, x, TOL) == Matern()
+    assert restrict_to_box(kernel, x, x, TOL) == kernel
+    assert restrict_to_box(Matern(), x, far, TOL) == Matern()
+    assert restrict_to_box(Matern(), x, x, TOL) == Matern()
 
 
 def test_a_kernel_of_some_columns_is_bounded_by_these():
     near = np.column_stack([np.linspace(0.0, 0.5, 5), np.linspace(0.0, 1e3, 5)])
     error = [
         sum(
-            term.error for term in within(3.0 * Matern(nu=2.5).on(j), near, near, TOL).terms(2, TOL)
+            term.error
+            for term in restrict_to_box(3.0 * Matern(nu=2.5).on(j), near, near, TOL).terms(2, TOL)
         )
         for j in (0, 1)
     ]
@@ -147,10 +148,11 @@ def test_the_bound_of_a_smooth_process_is_small(monkeypatch):
     process = GaussianProcessRegressor(kernel, alpha=1e-4, optimizer=None, normalize_y=True)
     found = sensitivity(process.fit(X, y), X)
     assert found.error_bound <= 1e-3
-    monkeypatch.setattr(sobol, "within", lambda kernel, *_: kernel)  # sums for all distances
+    # sums for all distances
+    monkeypatch.setattr(sobol, "restrict_to_box", lambda kernel, *_: kernel)
     before = sensitivity(process, X)
     assert before.error_bound > 100.0 * found.error_bound
-    monkeypatch.setattr(sobol, "_MIXTURE", 1e-12)
+    monkeypatch.setattr(sobol, "MIXTURE_ERROR", 1e-12)
     fine = sensitivity(process, X)
     for index in ("first_order", "total_order", "shapley"):
         off = np.abs(getattr(found, index) - getattr(fine, index)).max()

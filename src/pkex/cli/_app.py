@@ -17,7 +17,7 @@ import typer
 import pkex
 from pkex.cli import _options as options
 from pkex.cli._help import Command, Group
-from pkex.cli._log import LOGGER, logging_to_stderr
+from pkex.cli._log import LOGGER, log_to_stderr
 
 __all__ = ["run"]
 
@@ -141,7 +141,7 @@ def config() -> None:
     """
 
 
-@logging_to_stderr()
+@log_to_stderr()
 def run(args: Sequence[str]) -> int:
     """Run a command; whatever it raises becomes a sentence and an exit code."""
     try:

@@ -36,7 +36,7 @@ def demo(options: DemoOptions) -> int:
     if out is None:
         print_text("\nTo try it on files:\n  pkex demo --out demo")
         return 0
-    with _folder.staged(out, force) as folder:
+    with _folder.stage_files(out, force) as folder:
         _write(folder, table, target, model)
     print_text(f"\nWrote a model and tables to {out}. Next:")
     print_text(f"  pkex explain {out}/model.skops {out}/diabetes.csv --rows 0:100 --out explained")

@@ -18,7 +18,7 @@ from pkex._util.files import copy_mode
 from pkex.cli._signals import clean_up_first
 from pkex.tables.parts import PARTS
 
-__all__ = ["check", "staged", "unfinished_runs"]
+__all__ = ["check", "stage_files", "unfinished_runs"]
 
 _OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
 _OURS |= {"interactions.csv", "interactions.parquet", "interactions.npz"}
@@ -70,7 +70,7 @@ def _results(target: Path) -> list[str]:
 
 
 @contextmanager
-def staged(path: Path, force: bool) -> Iterator[Path]:
+def stage_files(path: Path, force: bool) -> Iterator[Path]:
     """Give a directory to write into, whose files become those of `path` if all goes well.
 
     A directory that is not there is renamed into place. One that is there keeps its place (it may

@@ -30,8 +30,7 @@ class TrainingRows:
         """Return those of the first rows, for the terminal."""
         view = influence(self.result)
         headline = f"training rows behind the predictions ({self.result.kind})"
-        remarks = [*view.notes, *view.remarks]
-        return [cell(""), *draw(replace(view, headline=headline, notes=(), remarks=remarks))]
+        return [cell(""), *draw(replace(view, headline=headline))]
 
     def frame(self) -> Any:
         """Return a line for each row and training row."""

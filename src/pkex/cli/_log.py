@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pkex._util.terminal import escape_controls, wrap_lines
 
-__all__ = ["LOGGER", "follow", "logging_to_stderr"]
+__all__ = ["LOGGER", "follow", "log_to_stderr"]
 
 LOGGER = logging.getLogger("pkex.cli")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -43,7 +43,7 @@ class _Formatter(logging.Formatter):
 
 
 @contextmanager
-def logging_to_stderr() -> Iterator[None]:
+def log_to_stderr() -> Iterator[None]:
     """Print messages on stderr until the end; afterwards the logger is as it was."""
     level, handlers = LOGGER.level, list(LOGGER.handlers)
     LOGGER.setLevel(logging.INFO)

@@ -94,7 +94,7 @@ class PartPairs:
             return cls(totals, sample, bool(file["drawn"]))
 
     @classmethod
-    def joined(cls, parts: Iterator[PartPairs]) -> PartPairs:
+    def join(cls, parts: Iterator[PartPairs]) -> PartPairs:
         """Return those of all parts, of which one after the other is read."""
         first = next(parts)
         totals, samples = first.totals, [first.sample] if first.drawn else []

@@ -21,7 +21,7 @@ from pkex.output.terminal import show
 from pkex.tables.column_notes import describe_table, note_line_breaks
 from pkex.tables.files import FileTable
 
-__all__ = ["Addition", "Session", "caught_warnings"]
+__all__ = ["Addition", "Session", "catch_warnings"]
 
 
 class Addition(Protocol):
@@ -93,7 +93,7 @@ class Session(Output):
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """Turn warnings of the libraries into notes."""
-        with caught_warnings() as notes:
+        with catch_warnings() as notes:
             yield
         self.note(*notes)
 
@@ -138,7 +138,7 @@ class Session(Output):
         if self.out is not None:
             from pkex.output.report import write
 
-            with _folder.staged(self.out, self.force) as folder:
+            with _folder.stage_files(self.out, self.force) as folder:
                 write_table(values, folder / names[0])
                 (folder / names[1]).write_text(text + "\n", encoding="utf-8")
                 write(result, folder / "report.html", **report)
@@ -162,7 +162,7 @@ def write_table(frame: Any, path: Path) -> None:
 
 
 @contextmanager
-def caught_warnings() -> Iterator[list[str]]:
+def catch_warnings() -> Iterator[list[str]]:
     """Catch the warnings of the libraries; afterwards the list has them as notes."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

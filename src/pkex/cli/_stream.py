@@ -28,7 +28,7 @@ from pkex.cli._input_facts import table_facts
 from pkex.cli._options import PartOptions
 from pkex.cli._pairs import Pairs
 from pkex.cli._part_pairs import PartPairs
-from pkex.cli._session import caught_warnings
+from pkex.cli._session import catch_warnings
 from pkex.cli._table_explainer import KEEP, TableExplainer
 from pkex.games.backend import game_class
 from pkex.output.report._explanation import MAX_ROWS
@@ -128,11 +128,11 @@ def _open_parts(explainer: TableExplainer, size: int, resume: bool) -> Iterator[
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()), "parts")
         else:
             folder = find_parts(out)
-        parts = stack.enter_context(Parts.opened(folder, run, resume=resume, force=force))
+        parts = stack.enter_context(Parts.open(folder, run, resume=resume, force=force))
         try:
             yield parts
         except OSError as error:
-            raise explain_write_error(error, _NOT_KEPT if out is None else parts.kept()) from error
+            raise explain_write_error(error, parts.describe_kept() if out else _NOT_KEPT) from error
 
 
 def _explain_part(
@@ -148,7 +148,7 @@ def _explain_part(
         return
     rows = table.frame.index.to_numpy()
     pairs: dict[str, Callable[[Path], object]] = {}
-    with caught_warnings() as notes:
+    with catch_warnings() as notes:
         explanation = explainer.explain(table, labels)
         if explainer.options.interactions:
             pairs = PartPairs.of(explainer, table, explanation, drawn).files()
@@ -245,13 +245,13 @@ def _finish(
     session.note(*total.notes)
     if total.dropped:
         session.note(f"{pluralise(total.dropped, 'row')} dropped for missing values.")
-    values = parts.joined(filled)
+    values = parts.join(filled)
     sample = _sample(parts, filled, facts)
     importance = _importance(total, values, sample)
     totals = Totals(total.rows, importance, total.error, total.predicted, total.apart)
     additions = []
     if explainer.options.interactions:
-        pairs = PartPairs.joined(PartPairs.load(parts, number) for number in filled)
+        pairs = PartPairs.join(PartPairs.load(parts, number) for number in filled)
         totals = replace(totals, pairs=pairs.totals)
         additions.append(Pairs(pairs.sample, pairs.totals))
         if session.out is not None and len(pairs.sample) < total.rows:

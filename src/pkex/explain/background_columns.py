@@ -17,7 +17,7 @@ from pkex.models.ranges import categorical_columns
 if TYPE_CHECKING:
     from pkex.tables.dependence import Dependence
 
-__all__ = ["choose_measure", "dependence_of", "hierarchy_of"]
+__all__ = ["choose_semivalue", "dependence_of", "hierarchy_of"]
 
 
 def _columns_of(expansion: KernelExpansion, background: Any, defaults: Sequence[Any]) -> Any:
@@ -87,13 +87,13 @@ def hierarchy_of(
     return parse_hierarchy(hierarchy, names)
 
 
-def choose_measure(measure: Measure, hierarchy: Hierarchy | None) -> Measure:
+def choose_semivalue(semivalue: Measure, hierarchy: Hierarchy | None) -> Measure:
     """Return the semivalue that goes with a hierarchy, or raise where there is none."""
     if hierarchy is None:
-        return measure
-    if not isinstance(measure, Shapley):
+        return semivalue
+    if not isinstance(semivalue, Shapley):
         raise ValueError(
             f"a hierarchy has Owen, Winter or asymmetric values, which are Shapley's with fewer "
-            f"orders of the features; leave out index={measure.index!r}, or the hierarchy."
+            f"orders of the features; leave out index={semivalue.index!r}, or the hierarchy."
         )
-    return measure if hierarchy.is_flat else hierarchy
+    return semivalue if hierarchy.is_flat else hierarchy

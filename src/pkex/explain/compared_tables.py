@@ -100,7 +100,7 @@ def check_explainer(explainer: Explainer, tables: Sequence[Any], *, has_targets:
                 "change compares the errors of a model with one output, and this one has "
                 f"{explainer.expansion.n_outputs}: leave y_before and y_after out."
             )
-    if not explainer.measure.efficient:
+    if not explainer.semivalue.efficient:
         raise ValueError(
             f"values of the index {explainer.index} do not add up to predictions, so they do not "
             'explain a difference of predictions; use an explainer with index="SV".'
@@ -198,7 +198,8 @@ def check_rows(
 def _uneven_rows(others: Sequence[Any], tables: Sequence[Sequence[Any]]) -> str:
     """Return how many rows of the tables are among others; empty where it is as many of both.
 
-    As many but for chance: if labels are exchangeable, the number in one table is hypergeometric.
+    As many up to sampling noise: if labels are exchangeable, the number in one table is
+    hypergeometric.
     Rows of few different values are equal to others by chance, and more often in one table where
     the tables differ. These also repeat within a table, so rows that repeat are not counted, and
     the others only where they are more.

@@ -155,7 +155,7 @@ def _choose(
                 "no feature has accumulated local effects: they need a column of numbers with "
                 "several values in the background. Use kind='average'."
             )
-        return [(j,) for j in _most_varying(base, possible, n_jobs)]
+        return [(j,) for j in _pick_most_varying(base, possible, n_jobs)]
     if isinstance(features, str) or is_index(features):
         features = [features]
     if isinstance(features, tuple) and len(features) == 2:
@@ -198,7 +198,9 @@ def _has_ale(problem: Problem, base: EffectBackground, feature: int) -> bool:
     return cells.dtype != object and len(np.unique(cells[~np.isnan(cells)])) > 1
 
 
-def _most_varying(base: EffectBackground, features: Sequence[int], n_jobs: int | None) -> list[int]:
+def _pick_most_varying(
+    base: EffectBackground, features: Sequence[int], n_jobs: int | None
+) -> list[int]:
     """Return the features whose partial dependence varies most over some background rows."""
     rows = np.unique(np.linspace(0, base.n_rows - 1, min(base.n_rows, _SOME)).astype(np.intp))
     places = [part.rows[rows] for part in base.parts]

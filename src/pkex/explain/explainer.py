@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import default_errstate
 from pkex._util.types import Floats, SparseTable, TableLike
 from pkex._util.validation import check_n_jobs, check_tolerance, column_names, is_dask, refuse_dask
-from pkex.explain.background_columns import choose_measure, hierarchy_of
+from pkex.explain.background_columns import choose_semivalue, hierarchy_of
 from pkex.explain.dask import LAZY, frame_of_values, lazy_values
 from pkex.explain.fitted import read_model
 from pkex.explain.problem import Problem
@@ -146,7 +146,7 @@ class Explainer(Questions):
         fitted = read_model(model, outputs, task)
         expansion = with_names(fitted.expansion, column_names(background, "background"))
         features = parse_groups(groups, expansion.feature_names)
-        measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
+        semivalue, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
         removal = check_removal(removal, background)
         kind = check_conditional(removal, conditional_model, blocks)
         weights = normalise_weights(background, background_weights)
@@ -169,7 +169,7 @@ class Explainer(Questions):
             info,
             backgrounds,
             given if sparse else None,  # which may be large, and is not needed elsewhere
-            choose_measure(measure, hierarchy),
+            choose_semivalue(semivalue, hierarchy),
             tol,
             None if expansion.preparation is None else background,
             background is not None,
@@ -180,9 +180,9 @@ class Explainer(Questions):
         _ = problem.sparse_games if sparse else problem.games  # now, rather than in the first call
         self.expansion = expansion
         self.feature_groups, self.feature_names = problem.feature_groups, problem.feature_names
-        self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
+        self.semivalue, self.tol = problem.semivalue, problem.tol
+        self.index, self.hierarchy = problem.semivalue.index, problem.hierarchy
         self.removal, self.background_info = problem.removal, problem.background_info
-        self.hierarchy = problem.hierarchy
         self.n_jobs = n_jobs
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ class Explainer(Questions):
         Parameters
         ----------
         X : array, data frame, sparse matrix, or Dask array or data frame
-            Rows of shape (n_rows, n_columns), or texts, as in a call.
+            Rows of shape (n_rows, n_columns), or documents, as in a call.
 
         Returns
         -------
@@ -299,11 +299,11 @@ class Explainer(Questions):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or documents
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out. A
             model without names takes columns in their order, and a result has the names of
-            its frame. A pipeline that begins with a vectorizer takes a list of texts.
+            its frame. A pipeline that begins with a vectorizer takes a list of documents.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -315,9 +315,9 @@ class Explainer(Questions):
         Returns
         -------
         Explanation or SparseExplanation
-            The latter for sparse rows (or texts) of a model that was fitted on sparse rows, whose
-            kernel is 1 between two zeros. Dense rows of such a model, and sparse rows of any other,
-            have values of all columns, as an `Explanation`.
+            The latter for sparse rows (or documents) of a model that was fitted on sparse rows, and
+            whose kernel is 1 between two zeros. Dense rows of such a model, and sparse rows of any
+            other, have values of all columns, as an `Explanation`.
 
         Raises
         ------

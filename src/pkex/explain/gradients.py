@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 from pkex.explain.posterior import check_digits, require_posteriors
@@ -31,7 +32,6 @@ from pkex.results.gradients import Gradients
 __all__ = ["column_places", "explain_gradients", "part_slopes"]
 
 _ENTRIES = 2**18  # derivatives of pairs that are held at once
-_UNIT = 2.0**-53
 
 
 class _RowBlock(NamedTuple):
@@ -150,7 +150,7 @@ def _differentiate_block(
         prior *= np.equal.outer(places, places)  # columns made from one column vary together
         _add_columns(variances, places, prior.sum(axis=2))
         lost = posterior.bound_rounding(white).reshape(len(x), -1).max(axis=1)
-        lost = _UNIT * (variances.max(axis=1) + lost)
+        lost = UNIT * (variances.max(axis=1) + lost)
         variances -= (white * posterior.weigh(white)).sum(axis=0).reshape(len(x), -1)
     return _RowBlock(np.moveaxis(values, 1, 2), variances, lost)
 

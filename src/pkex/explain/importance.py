@@ -44,7 +44,7 @@ from pkex.results.importance import Importance
 
 __all__ = ["explain_importance", "joint_covariances"]
 
-_DRAWS = 256
+_DRAWS = 256  # what their 90 % interval holds of the posterior has a standard error of 2 %
 _WORTH = 2**24  # multiplications for which threads are started: a few milliseconds
 _OF_ROOT = 8  # such multiplications that a root takes, times the cube of the rows
 _ROOM = 2**30  # bytes of covariances, or of values of pairs, that are held
@@ -85,7 +85,7 @@ def explain_importance(
 def _has_draws(problem: Problem) -> bool:
     """Return whether the values have a posterior covariance that pkex computes."""
     known = all(part.posterior is not None for part in problem.expansion.parts)
-    ordered = isinstance(problem.measure, Hierarchy)
+    ordered = isinstance(problem.semivalue, Hierarchy)
     return known and not ordered and problem.removal not in ("neutral", "conditional")
 
 

@@ -68,7 +68,7 @@ def explain_influence(
         kind=training.kind,
         train_noun=training.noun,
         n_train=training.n_lines,
-        additivity_error=float(np.abs(gaps).max()) if problem.measure.efficient else math.nan,
+        additivity_error=float(np.abs(gaps).max()) if problem.semivalue.efficient else math.nan,
         data=prepared.data,
         row_index=prepared.labels,
         train_data=training.data,
@@ -112,7 +112,7 @@ def _explain_block(
         if getattr(each, "scales", None) is not None:
             more = each.variances(sums)
             variance = more if variance is None else variance + more
-    lines = _most_influential(np.asarray(values), top)
+    lines = _pick_most_influential(np.asarray(values), top)
     splits: Any = 0.0
     bases: Any = 0.0
     for each in training.parts:
@@ -131,7 +131,7 @@ def _explain_block(
     }
 
 
-def _most_influential(values: Floats, top: int | None) -> Indices:
+def _pick_most_influential(values: Floats, top: int | None) -> Indices:
     """Return the lines of each row, shape (rows, lines): all, or the largest values first."""
     n_rows, n_lines, _ = values.shape
     if top is None:

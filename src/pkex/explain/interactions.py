@@ -48,10 +48,10 @@ def explain_interactions(
     """See `Explainer.interactions`."""
     refuse_conditional(problem, "interactions", _NO_PAIRS)
     refuse_hierarchy(problem, "interactions")
-    default = _DEFAULTS.get(problem.measure.index)
+    default = _DEFAULTS.get(problem.semivalue.index)
     if index is None and default is None:
         raise ValueError(
-            f"the explainer computes {problem.measure.index} values, which have no interaction "
+            f"the explainer computes {problem.semivalue.index} values, which have no interaction "
             f"index: choose one, e.g. interactions(X, index='k-SII'). Supported: {list_indices()}."
         )
     prepared = problem.prepare(X)
@@ -92,7 +92,7 @@ def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progre
     """See `Explainer.shap_interaction_values`."""
     refuse_conditional(problem, "interactions", _NO_PAIRS)
     refuse_hierarchy(problem, "shap_interaction_values")
-    index, n_features = problem.measure.index, len(problem.feature_groups)
+    index, n_features = problem.semivalue.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(
             f"shap's interaction values split Shapley values, but the explainer computes {index} "

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import Forecast
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats, refuse_dask
@@ -35,15 +36,12 @@ from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
 from pkex.games.squares import SquareGame
 from pkex.games.sums import GameSums, sort_rules
-from pkex.models.products import as_products
+from pkex.models.noise import FEW_DIGITS
+from pkex.models.products import MIXTURE_ERROR, as_products
 from pkex.readers.reading import warn_user
 from pkex.results.explanation import Explanation
 
 __all__ = ["as_targets", "check_loss", "explain_loss"]
-
-_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_UNIT = 2.0**-53
-_FEW_DIGITS = 4.0
 
 
 def check_loss(problem: Problem, asked: str) -> None:
@@ -83,7 +81,7 @@ def explain_loss(
     square, of_square = _explain_square(problem, prepared, n_jobs, progress)
     additivity = square.check("the square of prediction minus intercept, minus its base value")
     arrays = _combine(linear, square, shifts)
-    error = of_square + 2.0 * np.abs(shifts) * error + 24.0 * _UNIT * shifts * shifts
+    error = of_square + 2.0 * np.abs(shifts) * error + 24.0 * UNIT * shifts * shifts
     if linear.efficient:
         missed = square.residual + 2.0 * shifts * linear.residual
         error += np.abs(missed)
@@ -132,7 +130,7 @@ def _explain_square(
 ) -> tuple[GameSums, Floats]:
     """Return the values of the squares of the outputs without intercepts, and their error bound."""
     every = zip(problem.games, problem.expansion.parts, prepared.parts, strict=True)
-    games = [(as_products(points, part, _MIXTURE), rows) for points, part, rows in every]
+    games = [(as_products(points, part, MIXTURE_ERROR), rows) for points, part, rows in every]
     parts, weights, backgrounds = [], [], []
     missed = np.zeros((len(prepared.parts[0]), problem.expansion.n_outputs))
     for points, rows in games:
@@ -150,7 +148,7 @@ def _explain_square(
     with single_blas():
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
         square: GameSums = run_reduction(form, **options)
-    rate = 2.0 * square.rules[0].relative_error + form.roundings * _UNIT
+    rate = 2.0 * square.rules[0].relative_error + form.roundings * UNIT
     # |h_S| is at most the root of the magnitudes, so a function off by e has a square that is off
     # by 2 e |h| + e^2, and a value, a mean of differences, by twice that
     sizes = np.sqrt(square.magnitudes)
@@ -189,8 +187,8 @@ def _forecast(
 def _warn_of_digits(arrays: dict[str, Floats], magnitudes: Floats) -> None:
     """Warn where rounding leaves few digits of the largest loss."""
     size = max(float(np.abs(array).max(initial=0.0)) for array in arrays.values())
-    worst = _UNIT * float(magnitudes.max(initial=0.0))
-    if worst == 0.0 or size == 0.0 or (digits := math.log10(size / worst)) >= _FEW_DIGITS:
+    worst = UNIT * float(magnitudes.max(initial=0.0))
+    if worst == 0.0 or size == 0.0 or (digits := math.log10(size / worst)) >= FEW_DIGITS:
         return
     warn_user(
         f"the coefficients of this model are large beside its errors: about {max(0, int(digits))} "

@@ -30,6 +30,7 @@ from pkex.games.engine import run_reduction
 from pkex.games.points import WeightedPoints
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
+from pkex.models.noise import FEW_DIGITS
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
     count_work,
@@ -52,8 +53,6 @@ __all__ = [
 ]
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
-
-_FEW_DIGITS = 4.0
 
 
 def require_posteriors(problem: Problem, asked: str) -> None:
@@ -268,8 +267,8 @@ def _posterior(part: KernelExpansion) -> Posterior:
 
 def _digits(numbers: Floats, off: Floats) -> float:
     """Return how many digits numbers have at least that are off by so much; 0 if none."""
-    unsure = off > 0.0  # elsewhere nothing was computed: a row that is its own background
-    shares = np.maximum(numbers[unsure], off[unsure]) / off[unsure]
+    inexact = off > 0.0  # elsewhere nothing was computed: a row that is its own background
+    shares = np.maximum(numbers[inexact], off[inexact]) / off[inexact]
     return float(np.log10(shares).min(initial=math.inf))
 
 
@@ -279,7 +278,7 @@ def check_digits(what: str, variances: Floats, off: Floats) -> None:
 
 
 def _warn_of_digits(what: str, digits: float) -> None:
-    if digits >= _FEW_DIGITS:
+    if digits >= FEW_DIGITS:
         return
     left = pluralise(math.floor(digits), "digit")
     warn_user(

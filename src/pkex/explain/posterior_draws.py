@@ -51,12 +51,13 @@ from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
 from pkex.games.moments import Bundles
 from pkex.games.plan import Plan
-from pkex.kernels.bounded import within
+from pkex.kernels.bounded import restrict_to_box
 from pkex.kernels.spectral import Frequencies, draw_frequencies
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, bundle_inputs
 from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.preparation import prepare_groups
+from pkex.models.products import MIXTURE_ERROR
 
 __all__ = ["check_drawable", "divide_draws", "draw_indices", "wave_blocks"]
 
@@ -64,7 +65,6 @@ _FEATURES = (256, 2048)  # waves of a part, at first and at most
 _CLOSE = 0.1  # error of the posterior variance at which more waves are not needed
 _CHECKED = 256  # rows at which that is looked at
 _DIAGONAL = 1e-7  # of the largest entry of K + noise: what K may be off elsewhere
-_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
 _TILE = 2**16  # factors of a tile of pairs of atoms
 
 
@@ -264,7 +264,8 @@ def _kernel_blocks(
 ) -> list[DrawBlock]:
     """Return the kernels at the training points in blocks of some side, with their weights."""
     n_points, n_columns = part.points.shape
-    terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
+    kernel = restrict_to_box(part.kernel, rows, part.points, MIXTURE_ERROR)
+    terms = kernel.terms(n_columns, MIXTURE_ERROR)
     atoms = Atoms(Plan.of(terms, inside, general=True), as_column_major(part.points))
     columns = as_column_major(rows)
 
@@ -290,7 +291,7 @@ def _known_block(
     part: KernelExpansion, rows: Floats, inside: Players, bundles: Bundles, numbers: Indices
 ) -> DrawBlock:
     """Return a part that is the same in all draws, such as the slope of a prior mean."""
-    terms = part.kernel.terms(part.points.shape[1], _MIXTURE)
+    terms = part.kernel.terms(part.points.shape[1], MIXTURE_ERROR)
     atoms = Atoms(Plan.of(terms, inside, general=True), as_column_major(part.points))
     posterior = part.posterior
     count = 1 if posterior is None or posterior.mixture is None else posterior.mixture.n_samples

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import is_number
+from pkex._util.floats import UNIT
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats, Players
@@ -101,8 +102,8 @@ class Problem:
         `stays_sparse`.
     given : (table, weights, bool), optional
         The background as it came, for a model that stays sparse: dense rows need a dense one.
-    measure : Measure
-        The semivalue.
+    semivalue : Measure
+        The semivalue, or the hierarchy, whose values are asked for.
     tol : float or None
         Accepted relative error per pair of points; None is full precision.
     background : table, optional
@@ -124,7 +125,7 @@ class Problem:
     background_info: str | None = None
     backgrounds: Sequence[Any] = ()
     given: tuple[Any, Floats | None, bool] | None = None
-    measure: Measure = _SHAPLEY
+    semivalue: Measure = _SHAPLEY
     tol: float | None = None
     background: Any = None
     has_background: bool = False
@@ -160,7 +161,7 @@ class Problem:
             terms,
             prepare_groups(part, self.feature_groups),
             self.tol,
-            measure=self.measure,
+            measure=self.semivalue,
             general=background is not None,
             apart=not conditional,
             powers=powers,
@@ -192,7 +193,7 @@ class Problem:
     def intercept_error(self) -> Floats:
         """What adding intercepts to base and prediction costs, shape (n_outputs,)."""
         sizes = [np.abs(part.intercept).reshape(-1) for part in self.expansion.parts]
-        cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
+        cost: Floats = 12.0 * UNIT * np.sum(sizes, axis=0)
         return cost
 
     @lazy
@@ -221,8 +222,8 @@ class Problem:
             self.removal,
             self.background_info,
             self.kernels,
-            self.measure.index,
-            self.measure.efficient,
+            self.semivalue.index,
+            self.semivalue.efficient,
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.output_classes,
             output_kind=None if classes is None else classes.output_kind,
@@ -257,7 +258,7 @@ class Problem:
     def check_predictions(self, rows: Any, totals: Floats | None = None) -> None:
         """Compare some predictions with the model's own, where it prepares columns.
 
-        What the preparation does could not be checked without rows of the user's own. `totals` are
+        What the preparation does could not be checked without rows of the user. `totals` are
         predictions without the intercept, and without the error of a rule; by default those of the
         expansion.
         """

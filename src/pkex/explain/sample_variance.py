@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pkex._util.floats import UNIT
 from pkex._util.progress import Forecast
 from pkex._util.types import Floats
 from pkex._util.words import format_duration, pluralise
@@ -33,13 +34,11 @@ from pkex.games.squares import MeanSquareGame
 from pkex.games.sums import GameSums
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import SampleMixture
-from pkex.models.products import as_products
+from pkex.models.products import MIXTURE_ERROR, as_products
 from pkex.readers.reading import warn_user
 
 __all__ = ["SampleVariance", "explain_sample_variance"]
 
-_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_UNIT = 2.0**-53
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
@@ -82,7 +81,7 @@ def explain_sample_variance(
     offsets -= offsets.mean(axis=0)
     game, missed = _make_game(chosen, samples, n_samples, None)
     if _form(game) is game:  # of coalitions, the number of atoms matters little
-        game, missed = _make_game(chosen, samples, n_samples, _MIXTURE)
+        game, missed = _make_game(chosen, samples, n_samples, MIXTURE_ERROR)
     square = _explain_squares(game, n_samples, n_jobs, progress)
     residual = square.check("the variance of the samples' means minus its base value")
     arrays, error = _sum_samples(square, game, missed, n_samples)
@@ -97,7 +96,7 @@ def explain_sample_variance(
         arrays["predictions"] += factor * linear.totals
         arrays["base_values"] += factor * linear.bases
         error += np.abs(factor) * games.error(linear, rows)
-    rounding = _UNIT * (n_samples * _over_samples(square.magnitudes, n_samples))
+    rounding = UNIT * (n_samples * _over_samples(square.magnitudes, n_samples))
     if square.efficient:
         sums = arrays["base_values"] + arrays["values"].sum(axis=1)
         missing = np.abs(sums - arrays["predictions"])
@@ -140,7 +139,7 @@ def _sum_samples(
 ) -> tuple[dict[str, Floats], Floats]:
     """Return the arrays of squares of the samples' shares, times their number, and error bounds."""
     form = _form(game)
-    rate = 2.0 * square.rules[0].relative_error + form.roundings * _UNIT
+    rate = 2.0 * square.rules[0].relative_error + form.roundings * UNIT
     # as in `pkex.explain.loss`: of a function that is off by e, |h| at most the root of magnitudes
     off = 2.0 * (2.0 * np.sqrt(square.magnitudes) * missed + missed * missed)
     error = n_samples * _over_samples(rate * square.magnitudes + off, n_samples)

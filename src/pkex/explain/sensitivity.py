@@ -39,10 +39,12 @@ from pkex.games.moments import AtomFactors
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.variances import VarianceSums, sum_variances
-from pkex.kernels.bounded import within
+from pkex.kernels.bounded import restrict_to_box
 from pkex.kernels.normal_form import bound_gap
 from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
+from pkex.models.noise import EIGHT_ROUNDINGS, FEW_DIGITS
 from pkex.models.preparation import prepare_groups
+from pkex.models.products import MIXTURE_ERROR
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import with_names
 from pkex.readers.reading import warn_user
@@ -54,11 +56,8 @@ __all__ = ["sensitivity"]
 
 
 _NODES = (32, 1024)  # of a rule for a distribution, at first and at most
-_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
 _SETTLED = 1e-9  # change of an index at which more nodes are not needed
-_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that of a constant
-_FEW_DIGITS = 4.0
 
 
 @default_errstate
@@ -201,7 +200,8 @@ def _sum_variance(
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
         inside = prepare_groups(part, columns_of)
-        terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
+        kernel = restrict_to_box(part.kernel, rows, part.points, MIXTURE_ERROR)
+        terms = kernel.terms(n_columns, MIXTURE_ERROR)
         missed += bound_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
         columns, points = as_column_major(rows), as_column_major(part.points)
         atoms = Atoms(Plan.of(terms, inside, general=True), points, backend)
@@ -260,7 +260,7 @@ def _assemble(
     problem: Problem, sums: VarianceSums, error: float, facts: dict[str, Any]
 ) -> Sensitivity:
     """Return the indices as shares of the variance, and what they may be off by."""
-    noise = _EIGHT_ROUNDINGS * sums.magnitudes
+    noise = EIGHT_ROUNDINGS * sums.magnitudes
     varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
     if not varies.any():
         raise ValueError(
@@ -270,7 +270,7 @@ def _assemble(
         )
     scale = np.where(varies, sums.variance, np.nan)
     digits = float(np.log10(scale / noise)[varies].min())
-    if digits < _FEW_DIGITS:
+    if digits < FEW_DIGITS:
         warn_user(
             "the coefficients of this model are so large that rounding errors are visible: about "
             f"{pluralise(math.floor(digits), 'digit')} of the indices are correct. More "

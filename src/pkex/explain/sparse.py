@@ -42,7 +42,7 @@ class SparseGames:
                 part.kernel.terms(part.shape[1], tol),
                 prepare_groups(part, problem.feature_groups),
                 tol,
-                measure=problem.measure,
+                measure=problem.semivalue,
                 general=rows is not None,
                 apart=False,
             )

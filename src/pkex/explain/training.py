@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.spatial import cKDTree
 
+from pkex._util.floats import UNIT
 from pkex._util.sparse import to_dense
 from pkex._util.types import Floats, Indices
 from pkex._util.validation import as_floats
@@ -31,6 +32,7 @@ from pkex.errors import PrecisionWarning, UnsupportedModelError
 from pkex.explain.problem import Problem
 from pkex.games.points import WeightedPoints
 from pkex.models.expansion import KernelExpansion
+from pkex.models.noise import FEW_DIGITS
 from pkex.models.posterior import invert_cholesky
 from pkex.readers.reading import warn_user
 
@@ -43,8 +45,6 @@ _NOISE = 1e-8  # columns that are smaller than this part of the largest may be r
 _WEIGHTS_OF_1 = (
     "Sample weights are taken as 1: the model keeps none. Pass y_train to check, or sample_weight"
 )
-_FEW_DIGITS = 4.0
-_UNIT = 2.0**-53
 _STEP = 256  # rows of a kernel matrix evaluated at once
 
 
@@ -266,8 +266,8 @@ def _system(
     inverse = invert_cholesky(factor)
     # the trace of A and the Frobenius norm of its inverse are at least their largest eigenvalues
     size = float(np.vdot(factor, factor)) * float(np.linalg.norm(inverse))
-    digits = -math.log10(_UNIT * size)
-    if digits < _FEW_DIGITS:
+    digits = -math.log10(UNIT * size)
+    if digits < FEW_DIGITS:
         count = max(0, math.floor(digits))
         warn_user(
             "the kernel matrix of this model is badly conditioned: the effect of leaving out a row "
@@ -278,7 +278,7 @@ def _system(
     gains = alpha / np.diagonal(inverse)[:, None]
     targets = factor @ (factor.T @ alpha)
     largest = np.einsum("ij,ij->i", factor, factor).max()  # of the diagonal of A
-    rounding = 8.0 * _UNIT * largest * np.abs(alpha).sum(axis=0)
+    rounding = 8.0 * UNIT * largest * np.abs(alpha).sum(axis=0)
     return LeftOut(number, games, part, gains, targets, rounding, inverse, scales)
 
 
@@ -427,7 +427,7 @@ def _check_targets(y_train: Any, targets: Floats, rounding: Floats, maybe_weight
     if given.shape != targets.shape:
         raise ValueError(f"y_train must have shape {targets.shape}, got {given.shape}.")
     dtype = np.asarray(y_train).dtype
-    unit = np.finfo(dtype).eps if dtype.kind == "f" else 2.0 * _UNIT  # more in single precision
+    unit = np.finfo(dtype).eps if dtype.kind == "f" else 2.0 * UNIT  # more in single precision
     allowed = _SAME * np.ptp(given, axis=0) + 8.0 * unit * np.abs(given).max(axis=0)
     wrong = np.abs(given - targets) > allowed + (rounding if given.ndim == 2 else rounding[0])
     if wrong.any():

@@ -23,7 +23,7 @@ def refuse_conditional(problem: Problem, asked: str, reason: str) -> None:
 
 def refuse_hierarchy(problem: Problem, asked: str) -> None:
     """Raise where what was `asked` for goes by all orders of the features."""
-    if isinstance(problem.measure, Hierarchy):
+    if isinstance(problem.semivalue, Hierarchy):
         raise ValueError(
             f"{asked} with a hierarchy is not supported: Owen, Winter and asymmetric values "
             "have none here. Use an explainer without hierarchy=, or with groups=."

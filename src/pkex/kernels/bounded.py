@@ -36,7 +36,7 @@ from pkex.kernels.mixtures import Mixture
 from pkex.kernels.normal_form import Expansion
 from pkex.kernels.radial import Radial, gaussians
 
-__all__ = ["proven_error", "within"]
+__all__ = ["proven_error", "restrict_to_box"]
 
 
 _GOAL = 3e-13  # an error beside which rounding is larger, so that fewer terms do
@@ -48,16 +48,16 @@ _SCALES = (2.0, 5.0, 10.0, 20.0, 50.0)  # times 1 / reach
 _FARTHEST = 2.0**10  # a reach beyond which the mixtures for all distances are as good
 
 
-def within(kernel: Kernel, x: Floats, z: Floats, tol: float) -> Kernel:
+def restrict_to_box(kernel: Kernel, x: Floats, z: Floats, tol: float) -> Kernel:
     """Return the kernel with sums of Gaussians that hold for all rows of `x` and points `z`.
 
     Entries of rows may be combined freely. A sum has no more terms than the one that has an error
     below `tol` for all distances, and no larger error.
     """
     if isinstance(kernel, Sum | Product):
-        return type(kernel)(tuple(within(part, x, z, tol) for part in kernel.kernels))
+        return type(kernel)(tuple(restrict_to_box(part, x, z, tol) for part in kernel.kernels))
     if isinstance(kernel, Scale):
-        return Scale(kernel.factor, within(kernel.kernel, x, z, tol))
+        return Scale(kernel.factor, restrict_to_box(kernel.kernel, x, z, tol))
     if not isinstance(kernel, Radial):
         return kernel
     chosen = slice(None) if kernel.columns is None else list(kernel.columns)

@@ -28,7 +28,7 @@ from pkex.games.threads import run_in_order
 from pkex.kernels.normal_form import bound_gap
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
-from pkex.models.products import as_products
+from pkex.models.products import MIXTURE_ERROR, as_products
 
 __all__ = [
     "blocks_of_rows",
@@ -40,7 +40,7 @@ __all__ = [
     "subtract_explained",
 ]
 
-_MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
+_MIXTURES = (10.0 * MIXTURE_ERROR, MIXTURE_ERROR)
 _ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 _WORK = 2**19  # such values, with each background row, that make a block: about a millisecond

@@ -10,7 +10,10 @@ from pkex.games.plan import Plan
 from pkex.games.points import WeightedPoints
 from pkex.models.expansion import KernelExpansion
 
-__all__ = ["as_products"]
+__all__ = ["MIXTURE_ERROR", "as_products"]
+
+MIXTURE_ERROR = 1e-7
+"""The accepted error of a kernel that is a sum of products up to an error."""
 
 
 def as_products(

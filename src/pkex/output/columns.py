@@ -1,4 +1,4 @@
-"""How a column differs between two samples, or goes with a target: one picture of it.
+"""How a column differs between two samples, or goes with a target: a summary of it.
 
 What is drawn is decided here, and drawn by `pkex.output.plots` with matplotlib and by the page of a
 report in SVG:
@@ -87,13 +87,13 @@ class Boxes:
     quantiles: Floats
 
 
-Picture = Shares | Points | Boxes
+ColumnSummary = Shares | Points | Boxes
 
 
 def picture(
     attribution: Attribution, column: int, sample_names: Sequence[str] | None = None
-) -> Picture:
-    """Return the picture of a column of an attribution, which must hold its samples.
+) -> ColumnSummary:
+    """Return the summary of a column of an attribution, which must hold its samples.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _is_constant(attribution: Attribution, column: int) -> bool:
 
 
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
-    """Return the picture of one column in two samples; `categorical` makes numbers categories.
+    """Return the summary of one column in two samples; `categorical` makes numbers categories.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool
     return _distributions(np.concatenate([first, second]), series, names, categorical)
 
 
-def _with_target(cells: Cells, target: Cells, categorical: bool) -> Picture:
-    """Return the picture of one column against a target of classes or numbers."""
+def _with_target(cells: Cells, target: Cells, categorical: bool) -> ColumnSummary:
+    """Return the summary of one column against a target of classes or numbers."""
     if not categorical and any(map(is_missing, cells)):
         known = np.array([not is_missing(cell) for cell in cells])
         cells, target = cells[known], target[known]

@@ -73,7 +73,7 @@ def draw(view: View, n_outputs: int = 1, hint: str = "use --output") -> list[Any
         *map(cell, view.lead),
         Sheet(heads, list(zip(*columns, strict=True)), outputs, n_outputs, hint),
         *([cell(view.more)] if view.more else []),
-        *(cell(remark, "dim") for remark in view.remarks),
+        *(cell(remark, "dim") for remark in (*view.notes, *view.remarks)),
     ]
 
 

@@ -272,35 +272,35 @@ def _public_name(cls: type) -> str:
 
 _SKLEARN = {
     "models": {
-        "svm.SVR": "regression_machine",
-        "svm.NuSVR": "regression_machine",
-        "svm.SVC": "classification_machine",
-        "svm.NuSVC": "classification_machine",
-        "svm.OneClassSVM": "one_class_machine",
-        "kernel_ridge.KernelRidge": "kernel_ridge",
-        "decomposition.KernelPCA": "kernel_pca",
-        "gaussian_process.GaussianProcessRegressor": "gaussian_process",
-        "gaussian_process.GaussianProcessClassifier": "gaussian_process_classifier",
+        "svm.SVR": "read_regression_machine",
+        "svm.NuSVR": "read_regression_machine",
+        "svm.SVC": "read_classification_machine",
+        "svm.NuSVC": "read_classification_machine",
+        "svm.OneClassSVM": "read_one_class_machine",
+        "kernel_ridge.KernelRidge": "read_kernel_ridge",
+        "decomposition.KernelPCA": "read_kernel_pca",
+        "gaussian_process.GaussianProcessRegressor": "read_gaussian_process",
+        "gaussian_process.GaussianProcessClassifier": "read_gaussian_process_classifier",
     },
     "wrappers": {
-        "pipeline.Pipeline": "pipeline",
-        "linear_model.RANSACRegressor": "consensus",
-        "model_selection.BaseSearchCV": "search",
-        "frozen.FrozenEstimator": "frozen",
-        "compose.TransformedTargetRegressor": "transformed_target",
-        "multioutput.MultiOutputRegressor": "multi_output",
-        "multiclass.OneVsRestClassifier": "one_vs_rest",
-        "multiclass.OneVsOneClassifier": "one_vs_one",
+        "pipeline.Pipeline": "read_pipeline",
+        "linear_model.RANSACRegressor": "read_consensus",
+        "model_selection.BaseSearchCV": "read_search",
+        "frozen.FrozenEstimator": "read_frozen",
+        "compose.TransformedTargetRegressor": "read_transformed_target",
+        "multioutput.MultiOutputRegressor": "read_multi_output",
+        "multiclass.OneVsRestClassifier": "read_one_vs_rest",
+        "multiclass.OneVsOneClassifier": "read_one_vs_one",
     },
-    "density": {"neighbors.KernelDensity": "kernel_density"},
-    "calibrated": {"calibration.CalibratedClassifierCV": "calibrated"},
+    "density": {"neighbors.KernelDensity": "read_kernel_density"},
+    "calibrated": {"calibration.CalibratedClassifierCV": "read_calibrated"},
     "linear": {
-        "linear_model.LinearModel": "linear_regression",
-        "linear_model.BaseSGDRegressor": "linear_regression",
-        "linear_model.LinearClassifierMixin": "linear_classifier",
-        "linear_model.RidgeClassifier": "linear_classifier",  # a linear regression inside
-        "linear_model.RidgeClassifierCV": "linear_classifier",
-        "linear_model.SGDOneClassSVM": "linear_one_class",
+        "linear_model.LinearModel": "read_linear_regression",
+        "linear_model.BaseSGDRegressor": "read_linear_regression",
+        "linear_model.LinearClassifierMixin": "read_linear_classifier",
+        "linear_model.RidgeClassifier": "read_linear_classifier",  # a linear regression inside
+        "linear_model.RidgeClassifierCV": "read_linear_classifier",
+        "linear_model.SGDOneClassSVM": "read_linear_one_class",
     },
 }
 for _module, _names in _SKLEARN.items():
@@ -310,20 +310,20 @@ for _module, _names in _SKLEARN.items():
 
 _TORCH = {
     "models": {
-        "gpytorch.models.exact_gp.ExactGP": "exact_process",
-        "gpytorch.models.model_list.IndependentModelList": "model_list",
-        "botorch.models.gp_regression.SingleTaskGP": "exact_process",
-        "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "sampled_process",
-        "botorch.models.map_saas.EnsembleMapSaasSingleTaskGP": "ensemble_process",
+        "gpytorch.models.exact_gp.ExactGP": "read_exact_process",
+        "gpytorch.models.model_list.IndependentModelList": "read_model_list",
+        "botorch.models.gp_regression.SingleTaskGP": "read_exact_process",
+        "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "read_sampled_process",
+        "botorch.models.map_saas.EnsembleMapSaasSingleTaskGP": "read_ensemble_process",
     },
     "tasks": {
-        "botorch.models.multitask.MultiTaskGP": "multi_task",
-        "botorch.models.multitask.KroneckerMultiTaskGP": "kronecker_tasks",
+        "botorch.models.multitask.MultiTaskGP": "read_multi_task",
+        "botorch.models.multitask.KroneckerMultiTaskGP": "read_kronecker_tasks",
     },
-    "preferences": {"botorch.models.pairwise_gp.PairwiseGP": "pairwise_process"},
+    "preferences": {"botorch.models.pairwise_gp.PairwiseGP": "read_pairwise_process"},
     "variational": {
-        "gpytorch.models.approximate_gp.ApproximateGP": "approximate_process",
-        "botorch.models.approximate_gp.SingleTaskVariationalGP": "variational_model",
+        "gpytorch.models.approximate_gp.ApproximateGP": "read_approximate_process",
+        "botorch.models.approximate_gp.SingleTaskVariationalGP": "read_variational_model",
     },
 }
 for _module, _names in _TORCH.items():
@@ -333,19 +333,19 @@ for _module, _names in _TORCH.items():
 
 # scikit-optimize's regressor derives from scikit-learn's, and its predict has gradients besides
 _SKOPT = "skopt.learning.gaussian_process.gpr.GaussianProcessRegressor"
-_readers[_SKOPT] = _Entry("pkex.readers.sklearn.models:gaussian_process", Guard())
+_readers[_SKOPT] = _Entry("pkex.readers.sklearn.models:read_gaussian_process", Guard())
 # an optimiser holds the model that is read; users change how it looks for points
 _BAYES_OPT = "bayes_opt.bayesian_optimization.BayesianOptimization"
 _HOLDER = Guard(outputs=["predict"], free=["*"])
-_readers[_BAYES_OPT] = _Entry("pkex.readers.bayes_opt:optimiser", _HOLDER)
+_readers[_BAYES_OPT] = _Entry("pkex.readers.bayes_opt:read_optimiser", _HOLDER)
 _OPTIMISERS = {
-    "baybe.campaign.Campaign": "campaign",
-    "baybe.surrogates.gaussian_process.core.GaussianProcessSurrogate": "gaussian_surrogate",
-    "baybe.surrogates.composite.CompositeSurrogate": "composite_surrogate",
-    "baybe.surrogates.base.Surrogate": "other_surrogate",
-    "ax.api.client.Client": "client",
-    "ax.adapter.torch.TorchAdapter": "torch_adapter",
-    "ax.adapter.base.Adapter": "other_adapter",
+    "baybe.campaign.Campaign": "read_campaign",
+    "baybe.surrogates.gaussian_process.core.GaussianProcessSurrogate": "read_gaussian_surrogate",
+    "baybe.surrogates.composite.CompositeSurrogate": "read_composite_surrogate",
+    "baybe.surrogates.base.Surrogate": "read_other_surrogate",
+    "ax.api.client.Client": "read_client",
+    "ax.adapter.torch.TorchAdapter": "read_torch_adapter",
+    "ax.adapter.base.Adapter": "read_other_adapter",
 }
 for _name, _function in _OPTIMISERS.items():
     _library = _name.partition(".")[0]

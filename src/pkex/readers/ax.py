@@ -25,10 +25,10 @@ from pkex.readers import Given, Reading, read
 from pkex.readers.encoded import encode_inputs, table_of
 from pkex.readers.reading import Chain, check_agreement, check_task, refuse_given
 
-__all__ = ["client", "other_adapter", "torch_adapter"]
+__all__ = ["read_client", "read_other_adapter", "read_torch_adapter"]
 
 
-def client(model: Any, given: Given) -> Reading:
+def read_client(model: Any, given: Given) -> Reading:
     """Client: the adapter that its generation strategy fitted last."""
     strategy = getattr(model, "_maybe_generation_strategy", None)
     adapter = None if strategy is None else strategy.adapter
@@ -40,7 +40,7 @@ def client(model: Any, given: Given) -> Reading:
     return read(adapter, given)
 
 
-def other_adapter(model: Any, given: Given) -> Reading:
+def read_other_adapter(model: Any, given: Given) -> Reading:
     """Adapter is refused, but for TorchAdapter: others have no model of BoTorch."""
     del given
     raise UnsupportedModelError(
@@ -49,7 +49,7 @@ def other_adapter(model: Any, given: Given) -> Reading:
     )
 
 
-def torch_adapter(model: Any, given: Given) -> Reading:
+def read_torch_adapter(model: Any, given: Given) -> Reading:
     """TorchAdapter: the posterior means of its metrics, in the parameters of the search space."""
     refuse_given(given, model)
     check_task(given.task, (), model)

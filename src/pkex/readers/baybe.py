@@ -19,10 +19,15 @@ from pkex.readers import Given, Reading, read
 from pkex.readers.encoded import encode_inputs, table_of
 from pkex.readers.reading import Chain, check_agreement, check_task, refuse_given
 
-__all__ = ["campaign", "composite_surrogate", "gaussian_surrogate", "other_surrogate"]
+__all__ = [
+    "read_campaign",
+    "read_composite_surrogate",
+    "read_gaussian_surrogate",
+    "read_other_surrogate",
+]
 
 
-def campaign(model: Any, given: Given) -> Reading:
+def read_campaign(model: Any, given: Given) -> Reading:
     """Campaign: the surrogate of each target, in the parameters of the search space."""
     if not len(model.measurements):
         raise UnsupportedModelError(
@@ -39,13 +44,13 @@ def campaign(model: Any, given: Given) -> Reading:
     return read(surrogate, given)
 
 
-def gaussian_surrogate(model: Any, given: Given) -> Reading:
+def read_gaussian_surrogate(model: Any, given: Given) -> Reading:
     """GaussianProcessSurrogate: the posterior mean of its process."""
     _check_fitted(model._searchspace, model)
     return _read_targets(model, [model], given)
 
 
-def composite_surrogate(model: Any, given: Given) -> Reading:
+def read_composite_surrogate(model: Any, given: Given) -> Reading:
     """CompositeSurrogate: the posterior means of its surrogates, one for each target."""
     _check_fitted(model._modeled_quantity_names, model)
     surrogates = list(model._surrogates_flat)
@@ -60,7 +65,7 @@ def composite_surrogate(model: Any, given: Given) -> Reading:
     return _read_targets(model, surrogates, given)
 
 
-def other_surrogate(model: Any, given: Given) -> Reading:
+def read_other_surrogate(model: Any, given: Given) -> Reading:
     """Surrogate is refused, but for the Gaussian process: others are not kernel expansions."""
     del given
     raise _not_gaussian(model)

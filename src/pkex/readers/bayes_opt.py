@@ -26,13 +26,13 @@ from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, Reader, check_agreement, warn_user
 from pkex.readers.sklearn.plain import call
 
-__all__ = ["is_wrapped", "optimiser", "wrapped_process"]
+__all__ = ["is_wrapped", "read_optimiser", "read_wrapped_process"]
 
 
 _KINDS = {"FloatParameter": False, "IntParameter": True}  # whether they are rounded
 
 
-def optimiser(model: Any, given: Given) -> Reading:
+def read_optimiser(model: Any, given: Given) -> Reading:
     """BayesianOptimization: the mean of its Gaussian process, as it was fitted last."""
     if not hasattr(model._gp, "X_train_"):
         raise UnsupportedModelError(
@@ -56,7 +56,7 @@ def is_wrapped(kernel: Any) -> bool:
     return cls.__name__ == "WrappedKernel" and cls.__module__.partition(".")[0] == "bayes_opt"
 
 
-def wrapped_process(model: Any, given: Given, process: Reader) -> Reading:
+def read_wrapped_process(model: Any, given: Given, process: Reader) -> Reading:
     """Return the reading of a process of scikit-learn with a wrapped kernel.
 
     `process` reads one whose kernel is not wrapped.

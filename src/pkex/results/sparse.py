@@ -37,9 +37,9 @@ _SUMS = ("rest", "base_values", "predictions")
 class SparseExplanation(RowResult):
     """Exact Shapley values of sparse rows: of each stored feature, and the sum of the others.
 
-    An `Explainer` returns it for sparse rows of a model that was fitted on such, or for the texts
-    of a pipeline. ``base_values + values.sum(axis=1) + rest`` is the prediction; `rest` is
-    computed, so that this was a check. ``explanation[rows, outputs]`` selects from it.
+    An `Explainer` returns it for sparse rows of a model that was fitted on such, or for the
+    documents of a pipeline. ``base_values + values.sum(axis=1) + rest`` is the prediction; `rest`
+    is computed, so that this was a check. ``explanation[rows, outputs]`` selects from it.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class SparseExplanation(RowResult):
     predictions : array of the shape of `rest`
         The predictions of the model.
     data : CSR array of shape (n_rows, n_columns)
-        The rows that were explained; of texts what the vectorizer made of them.
+        The rows that were explained; of documents what the vectorizer made of them.
     rules : tuple of Rule
         The rules used, the largest proven error first.
     additivity_error : float
@@ -65,11 +65,11 @@ class SparseExplanation(RowResult):
     predicted_class : array of shape (n_rows,), optional
         Of a classifier, the class that its `predict` gives to each row.
     row_index : pandas.Index, optional
-        What a pandas series of texts called them; None for rows without such labels.
+        The index of a pandas series of documents; None for rows without such labels.
     texts : tuple of str, optional
-        The texts that the rows were made from, where a pipeline took texts.
+        The documents that the rows were made from, where a pipeline took documents.
     spans : Analyzed or Located, optional
-        The positions of tokens in the texts.
+        The positions of tokens in the documents.
 
     See Also
     --------
@@ -130,7 +130,7 @@ class SparseExplanation(RowResult):
             "values": _without_output_axis(values),
             "data": self.data[rows],
             "texts": None if self.texts is None else tuple(self.texts[i] for i in rows),
-            "spans": self.spans.chosen(rows) if isinstance(self.spans, Located) else self.spans,
+            "spans": self.spans.select(rows) if isinstance(self.spans, Located) else self.spans,
         }
 
     @classmethod

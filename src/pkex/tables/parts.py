@@ -71,7 +71,7 @@ class Parts:
 
     @classmethod
     @contextmanager
-    def opened(cls, folder: Path, run: Run, *, resume: bool, force: bool) -> Iterator[Parts]:
+    def open(cls, folder: Path, run: Run, *, resume: bool, force: bool) -> Iterator[Parts]:
         """Open the folder for a run: a new one, or with `resume` that of the same run before.
 
         Raises
@@ -120,7 +120,7 @@ class Parts:
                 other.unlink()
             raise
 
-    def kept(self) -> str:
+    def describe_kept(self) -> str:
         """Return what to do after an error, with the parts that are done."""
         count = len(list(self.folder.glob("part-*.parquet")))
         return (
@@ -134,7 +134,7 @@ class Parts:
         facts: dict[str, Any] = json.loads(self._schema(number).metadata[_KEY])
         return facts
 
-    def joined(self, numbers: Sequence[int]) -> JoinedValues:
+    def join(self, numbers: Sequence[int]) -> JoinedValues:
         """Return the values of all parts, to be written as one file."""
         import pyarrow
 

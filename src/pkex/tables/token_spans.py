@@ -67,7 +67,7 @@ class Located:
         """Return the spans of the text of a row."""
         return [Span(*map(int, entry[1:])) for entry in self.table[self.table[:, 0] == row]]
 
-    def chosen(self, rows: NDArray[np.intp]) -> Located:
+    def select(self, rows: NDArray[np.intp]) -> Located:
         """Return the spans of some rows, numbered anew."""
         parts = [self.table[self.table[:, 0] == row] for row in rows]
         for number, part in enumerate(parts):

@@ -85,6 +85,7 @@ class View:
     lead : sequence of str
         Sentences that come first, in full size.
     notes : sequence of str
+        What stands above the tables, such as the background; in a terminal below them.
     tables : sequence of Table
     more : str
         What is said of lines that are not shown.

@@ -19,7 +19,7 @@ import torch
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 
-__all__ = ["array", "exactly", "for_predictions", "take_slice", "tensor", "working_copy"]
+__all__ = ["array", "compute_exactly", "for_predictions", "take_slice", "tensor", "working_copy"]
 
 
 _CACHES = ("prediction_strategy", "_memoize_cache", "_cached_kernel_mat", "_mean_cache")
@@ -55,7 +55,7 @@ def for_predictions(copied: Any) -> Any:
 
 
 @contextmanager
-def exactly() -> Iterator[None]:
+def compute_exactly() -> Iterator[None]:
     """Compute without gradients and without iterative solvers, whatever the user's settings."""
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())

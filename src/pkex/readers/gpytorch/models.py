@@ -36,7 +36,7 @@ from pkex.models.noise_levels import noise_levels
 from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy
+from pkex.readers.gpytorch.copies import array, compute_exactly, take_slice, tensor, working_copy
 from pkex.readers.gpytorch.kernels import convert_covariance, leaves
 from pkex.readers.gpytorch.means import affine_mean
 from pkex.readers.gpytorch.transforms import explain_logarithms, outcome_map, preparation
@@ -46,12 +46,12 @@ __all__ = [
     "PosteriorMean",
     "Process",
     "check_prior",
-    "ensemble_process",
-    "exact_process",
     "likelihood_noise",
-    "model_list",
+    "read_ensemble_process",
+    "read_exact_process",
+    "read_model_list",
+    "read_sampled_process",
     "refuse_foreign",
-    "sampled_process",
     "tolerance",
 ]
 
@@ -69,7 +69,7 @@ class PosteriorMean:
     def __call__(self, X: Any) -> Floats:
         """Return the mean, shape (n_rows, n_outputs)."""
         rows = tensor(X)
-        with exactly(), warnings.catch_warnings():
+        with compute_exactly(), warnings.catch_warnings():
             # of covariances, which are not asked for here
             warnings.simplefilter("ignore", NumericalWarning)
             if not hasattr(self.model, "posterior"):
@@ -81,27 +81,27 @@ class PosteriorMean:
         return array(mean).reshape(len(rows), -1)
 
 
-def exact_process(model: Any, given: Given) -> Reading:
+def read_exact_process(model: Any, given: Given) -> Reading:
     """ExactGP and its subclasses, SingleTaskGP, MixedSingleTaskGP: the posterior mean."""
-    return _exact(model, given, sampled=False)
+    return _read_exact(model, given, sampled=False)
 
 
-def sampled_process(model: Any, given: Given) -> Reading:
+def read_sampled_process(model: Any, given: Given) -> Reading:
     """SaasFullyBayesianSingleTaskGP and its relatives: the mean over the samples."""
     if model.covar_module is None:
         raise UnsupportedModelError(
             f"this {type(model).__name__} was not fitted, so it cannot be explained: call "
             "fit_fully_bayesian_model_nuts first."
         )
-    return _exact(model, given, sampled=True)
+    return _read_exact(model, given, sampled=True)
 
 
-def ensemble_process(model: Any, given: Given) -> Reading:
+def read_ensemble_process(model: Any, given: Given) -> Reading:
     """EnsembleMapSaasSingleTaskGP: the mean over the processes of the ensemble."""
-    return _exact(model, given, sampled=True)
+    return _read_exact(model, given, sampled=True)
 
 
-def model_list(model: Any, given: Given) -> Reading:
+def read_model_list(model: Any, given: Given) -> Reading:
     """ModelListGP: the posterior means of its models side by side, all at a task or at none."""
     refuse_given(given, model)
     readings = [read(each) for each in model.models]
@@ -140,7 +140,7 @@ def _join_notes(readings: list[Reading]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
+def _read_exact(model: Any, given: Given, *, sampled: bool) -> Reading:
     refuse_given(given, model)
     refuse_foreign(model)
     if model.train_inputs is None or model.train_targets is None:
@@ -155,7 +155,7 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
         )
     working, notes = explain_logarithms(working_copy(model))
     [rows] = working.train_inputs
-    with exactly():
+    with compute_exactly():
         prior = check_prior(working.forward(rows), model)
         convert_covariance(prior.lazy_covariance_matrix, rows, (0,) * len(prior.batch_shape))
         noisy = working.likelihood(prior, *working.train_inputs).covariance_matrix
@@ -169,7 +169,7 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
 
 def likelihood_noise(likelihood: Any, prior: Any, *inputs: Any) -> Any:
     """Return the variances that a likelihood adds to a distribution; None if it is not Gaussian."""
-    with exactly():
+    with compute_exactly():
         no_signal = MultivariateNormal(prior.mean, DiagLinearOperator(0.0 * prior.mean))
         noisy = likelihood(no_signal, *inputs)
         if not isinstance(noisy, MultivariateNormal):
@@ -272,7 +272,7 @@ class Process:
 
     def _posterior(self, index: Index, kernel: Kernel, points: Floats) -> Posterior:
         """Return the posterior of one process; a model's own variance has no likelihood in it."""
-        with exactly():
+        with compute_exactly():
             prior = self.prior.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
         variances = take_slice(prior, index, 1) + self.jitter
         given = np.zeros(1) if self.noise is None else take_slice(self.noise, index, 1)
@@ -284,7 +284,7 @@ class Process:
     def _mean(self, index: Index, rows: Floats) -> Floats:
         """Return the prior mean at some rows as the kernel sees them."""
         batch = self.points.shape[:-2]
-        with exactly():
+        with compute_exactly():
             mean = self.forward(tensor(rows).expand(*batch, *rows.shape)).mean
         return take_slice(mean, index, 1)
 

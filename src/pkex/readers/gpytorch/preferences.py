@@ -21,11 +21,11 @@ from gpytorch.distributions import MultivariateNormal
 
 from pkex.errors import UnsupportedModelError
 from pkex.readers import Given, Reading
-from pkex.readers.gpytorch.copies import exactly, for_predictions
+from pkex.readers.gpytorch.copies import compute_exactly, for_predictions
 from pkex.readers.gpytorch.models import Process, refuse_foreign
 from pkex.readers.reading import refuse_given
 
-__all__ = ["pairwise_process"]
+__all__ = ["read_pairwise_process"]
 
 _NOTE = "Outputs are latent utilities: preferences determine them up to a constant"
 # what the model's own deepcopy leaves out
@@ -36,7 +36,7 @@ _KEPT = (
 )
 
 
-def pairwise_process(model: Any, given: Given) -> Reading:
+def read_pairwise_process(model: Any, given: Given) -> Reading:
     """PairwiseGP: the posterior mean of the latent utility."""
     refuse_given(given, model)
     refuse_foreign(model)
@@ -46,7 +46,7 @@ def pairwise_process(model: Any, given: Given) -> Reading:
             "prior does not depend on data. Call set_train_data first."
         )
     working = _copy(model)
-    with exactly():
+    with compute_exactly():
         points = working.transform_inputs(working.datapoints)
         prior = _prior(working, points)
         left = (working.utility - prior.mean).unsqueeze(-1)

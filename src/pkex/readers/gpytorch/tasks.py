@@ -38,7 +38,7 @@ from pkex.models.posterior import Posterior
 from pkex.models.preparation import Preparation
 from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading
-from pkex.readers.gpytorch.copies import array, exactly, tensor, working_copy
+from pkex.readers.gpytorch.copies import array, compute_exactly, tensor, working_copy
 from pkex.readers.gpytorch.kernels import convert_covariance, convert_kernel, leaves, map_leaves
 from pkex.readers.gpytorch.means import affine_mean
 from pkex.readers.gpytorch.models import (
@@ -51,12 +51,12 @@ from pkex.readers.gpytorch.models import (
 from pkex.readers.gpytorch.transforms import explain_logarithms, outcome_map, preparation
 from pkex.readers.reading import Chain, check_task, refuse_given
 
-__all__ = ["kronecker_tasks", "multi_task"]
+__all__ = ["read_kronecker_tasks", "read_multi_task"]
 
 _TRAINING = "training points"
 
 
-def multi_task(model: Any, given: Given) -> Reading:
+def read_multi_task(model: Any, given: Given) -> Reading:
     """MultiTaskGP: the posterior mean, with the task as a feature or at a fixed task."""
     refuse_given(given, model)
     refuse_foreign(model)
@@ -77,7 +77,7 @@ def multi_task(model: Any, given: Given) -> Reading:
     return Reading(expansion, predict, tolerance(expansion), tasks=process.codes, notes=notes)
 
 
-def kronecker_tasks(model: Any, given: Given) -> Reading:
+def read_kronecker_tasks(model: Any, given: Given) -> Reading:
     """KroneckerMultiTaskGP: the posterior means of all tasks, as outputs."""
     refuse_given(given, model)
     working, notes = explain_logarithms(working_copy(model))
@@ -87,7 +87,7 @@ def kronecker_tasks(model: Any, given: Given) -> Reading:
             f"this {type(model).__name__} is a batch of models, which is not supported. Explain "
             "them one by one."
         )
-    with exactly():
+    with compute_exactly():
         prior = working.mean_module(rows)
         task = array(working.covar_module.task_covar_module.covar_matrix.to_dense())
         within = working.covar_module.data_covar_module(rows).to_dense()
@@ -104,7 +104,7 @@ def kronecker_tasks(model: Any, given: Given) -> Reading:
     for t, of_task in enumerate(task):
         scaled = float(of_task[t]) * kernel
         explained = np.einsum("r,irjs,s->ij", of_task, inverse, of_task) / of_task[t] ** 2
-        with exactly():
+        with compute_exactly():
             half = array(psd_safe_cholesky(tensor(of_task[t]) * within))
         level = float(levels[t])
         posterior = Posterior(half, None, 0.0, level, core=half.T @ explained @ half)
@@ -184,7 +184,7 @@ class _TaskProcess:
     def of(cls, model: Any, rows: Any) -> _TaskProcess:
         """Return the process of a working copy, whose training inputs are `rows`."""
         column, codes = int(model._task_feature), tuple(map(float, _codes(model)))
-        with exactly():
+        with compute_exactly():
             prior = check_prior(model.forward(rows), model)
             numbered = rows.clone()
             numbered[:, column] = model._map_tasks(rows[:, column])
@@ -284,7 +284,7 @@ class _TaskProcess:
         return affine_mean(partial(self._mean, code), points)
 
     def _mean(self, code: float, rows: Floats) -> Floats:
-        with exactly():
+        with compute_exactly():
             return array(self.model.forward(tensor(_Inserted(self.column, code)(rows))).mean)
 
     def _split(self, number: int) -> tuple[Kernel, Floats]:
@@ -361,5 +361,5 @@ def _certain(n_points: int) -> Posterior:
 
 
 def _mean_of_output(model: Any, output: int, rows: Floats) -> Floats:
-    with exactly():
+    with compute_exactly():
         return array(model.mean_module(tensor(rows)))[:, output]

@@ -18,7 +18,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation, Slopes
-from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor
+from pkex.readers.gpytorch.copies import array, compute_exactly, take_slice, tensor
 
 __all__ = ["explain_logarithms", "outcome_map", "preparation"]
 
@@ -35,7 +35,7 @@ class _Transformed:
     index: tuple[int, ...]
 
     def __call__(self, X: Any) -> Floats:
-        with exactly():
+        with compute_exactly():
             transformed = self.model.transform_inputs(tensor(X))
         return take_slice(transformed, self.index, 2)
 
@@ -55,7 +55,7 @@ class _TransformSlopes:
                 "the input transform Round has no derivative; Shapley values need none: "
                 "explainer(X)."
             )
-        with exactly(), torch.enable_grad():
+        with compute_exactly(), torch.enable_grad():
             rows = tensor(X).requires_grad_()
             transformed = self.model.transform_inputs(rows)
             batch = transformed.shape[:-2]
@@ -137,7 +137,7 @@ def outcome_map(model: Any, n_outputs: int, X: Any = None) -> tuple[Floats, Floa
     if not chain:
         return np.ones(n_outputs), np.zeros(n_outputs)
     probes = np.stack([np.zeros(n_outputs), np.ones(n_outputs)])
-    with exactly():
+    with compute_exactly():
         if X is None:
             outcomes = array(model.outcome_transform.untransform(tensor(probes))[0])
             outcomes = outcomes.reshape(-1, 2, n_outputs)[0]  # members of an ensemble have the same

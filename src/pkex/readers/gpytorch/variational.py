@@ -26,32 +26,32 @@ from linear_operator.utils.cholesky import psd_safe_cholesky
 from pkex.errors import UnsupportedModelError
 from pkex.models.expansion_base import Data
 from pkex.readers import Given, Reading
-from pkex.readers.gpytorch.copies import array, exactly, working_copy
+from pkex.readers.gpytorch.copies import array, compute_exactly, working_copy
 from pkex.readers.gpytorch.models import Process, check_prior, likelihood_noise
 from pkex.readers.gpytorch.transforms import explain_logarithms
 from pkex.readers.reading import refuse_given
 
-__all__ = ["approximate_process", "variational_model"]
+__all__ = ["read_approximate_process", "read_variational_model"]
 
 
-def approximate_process(model: Any, given: Given) -> Reading:
+def read_approximate_process(model: Any, given: Given) -> Reading:
     """ApproximateGP with inducing points: the mean of the latent process."""
     refuse_given(given, model)
     working = working_copy(model)
-    return _variational(working, working, None)
+    return _read_variational(working, working, None)
 
 
-def variational_model(model: Any, given: Given) -> Reading:
+def read_variational_model(model: Any, given: Given) -> Reading:
     """SingleTaskVariationalGP: the posterior mean, with its training points as data."""
     refuse_given(given, model)
     working, notes = explain_logarithms(working_copy(model))
     rows = array(working.model.train_inputs[0])
     rows = rows[(0,) * (rows.ndim - 2)]  # the same for every output
-    reading = _variational(working, working.model, Data(rows, "training points"))
+    reading = _read_variational(working, working.model, Data(rows, "training points"))
     return replace(reading, notes=notes)
 
 
-def _variational(working: Any, process: Any, data: Data | None) -> Reading:
+def _read_variational(working: Any, process: Any, data: Data | None) -> Reading:
     strategy = process.variational_strategy
     if type(strategy).__name__ == "IndependentMultitaskVariationalStrategy":
         strategy = strategy.base_variational_strategy
@@ -63,7 +63,7 @@ def _variational(working: Any, process: Any, data: Data | None) -> Reading:
             "around one."
         )
     points = strategy.inducing_points
-    with exactly():
+    with compute_exactly():
         process(points)  # which initialises what was never trained
         prior = check_prior(process.forward(points), working)
         chosen = strategy.variational_distribution

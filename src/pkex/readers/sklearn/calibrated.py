@@ -15,11 +15,11 @@ from pkex.errors import UnsupportedModelError
 from pkex.models.classes import LOG_ODDS
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain
-from pkex.readers.sklearn.log_odds import binary, softmax
-from pkex.readers.sklearn.models import of_each_class, two_classes
+from pkex.readers.sklearn.log_odds import read_binary, read_softmax
+from pkex.readers.sklearn.models import read_of_each_class, read_two_classes
 from pkex.readers.sklearn.plain import check_fitted
 
-__all__ = ["calibrated"]
+__all__ = ["read_calibrated"]
 
 # what has log-odds that are explained, with two classes and with more; an SVC has votes then
 _ADVICE = (
@@ -30,7 +30,7 @@ _ADVICE = (
 _INSIDE = "pkex.Explainer(model.calibrated_classifiers_[0].estimator)"
 
 
-def calibrated(model: Any, given: Given) -> Reading:
+def read_calibrated(model: Any, given: Given) -> Reading:
     """CalibratedClassifierCV of one classifier: the log-odds, by a sigmoid or a temperature."""
     check_fitted(model, "calibrated_classifiers_")
     if len(model.calibrated_classifiers_) > 1:
@@ -63,11 +63,11 @@ def calibrated(model: Any, given: Given) -> Reading:
         )
     labels = model.classes_  # in place of which the machine may have been given numbers
     if n_classes > 2:
-        reading = of_each_class(reading, labels, LOG_ODDS, None)
-        log_odds = softmax(reading, float(inside.calibrators[0].beta_))
+        reading = read_of_each_class(reading, labels, LOG_ODDS, None)
+        log_odds = read_softmax(reading, float(inside.calibrators[0].beta_))
     else:
-        reading = two_classes(reading, labels, LOG_ODDS, None)
-        log_odds = binary(reading, *_slope_and_shift(inside))
+        reading = read_two_classes(reading, labels, LOG_ODDS, None)
+        log_odds = read_binary(reading, *_slope_and_shift(inside))
     assert log_odds.classes is not None
     predict = Chain(log_odds.predict, _Decided(labels))
     return replace(log_odds, classes=replace(log_odds.classes, predict=predict))

@@ -18,13 +18,13 @@ from pkex.readers.reading import Given, Reading, refuse_given
 from pkex.readers.sklearn.kernels import no_sum_of_products
 from pkex.readers.sklearn.plain import call, check_fitted, names_of
 
-__all__ = ["kernel_density"]
+__all__ = ["read_kernel_density"]
 
 # the order of the norm behind the names that KernelDensity has for it
 _ORDERS = {"euclidean": 2, "l2": 2, "minkowski": 2, "p": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
 
 
-def kernel_density(model: Any, given: Given) -> Reading:
+def read_kernel_density(model: Any, given: Given) -> Reading:
     """KernelDensity: the density itself, not its logarithm, which is not a sum."""
     check_fitted(model, "tree_")
     refuse_given(given, model)

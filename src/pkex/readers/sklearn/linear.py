@@ -17,20 +17,20 @@ from pkex.kernels import Linear
 from pkex.models.classes import LOG_ODDS, Classes
 from pkex.models.expansion import KernelExpansion
 from pkex.readers.reading import Chain, Given, Reading, refuse_given
-from pkex.readers.sklearn.log_odds import binary, softmax
+from pkex.readers.sklearn.log_odds import read_binary, read_softmax
 from pkex.readers.sklearn.models import (
     DECISION,
-    against_the_rest,
     inlier,
-    of_each_class,
-    two_classes,
+    read_against_the_rest,
+    read_of_each_class,
+    read_two_classes,
 )
 from pkex.readers.sklearn.plain import call, check_fitted, frozen_predict, names_of
 
-__all__ = ["linear_classifier", "linear_one_class", "linear_regression"]
+__all__ = ["read_linear_classifier", "read_linear_one_class", "read_linear_regression"]
 
 
-def linear_regression(model: Any, given: Given) -> Reading:
+def read_linear_regression(model: Any, given: Given) -> Reading:
     """Linear regression, however it is fitted: `predict`."""
     check_fitted(model, "coef_")
     return Reading(
@@ -38,7 +38,7 @@ def linear_regression(model: Any, given: Given) -> Reading:
     )
 
 
-def linear_one_class(model: Any, given: Given) -> Reading:
+def read_linear_one_class(model: Any, given: Given) -> Reading:
     """SGDOneClassSVM: `decision_function`, which is positive for inliers."""
     check_fitted(model, "coef_")
     f = _weighted(model, given, -np.asarray(model.offset_))
@@ -47,7 +47,7 @@ def linear_one_class(model: Any, given: Given) -> Reading:
     return Reading(f, partial(call, model, "decision_function", given), classes=classes)
 
 
-def linear_classifier(model: Any, given: Given) -> Reading:
+def read_linear_classifier(model: Any, given: Given) -> Reading:
     """Linear classifiers, however they are fitted: the decision function.
 
     Of a logistic model with two classes that is the log-odds. With more, if its probabilities are a
@@ -60,17 +60,17 @@ def linear_classifier(model: Any, given: Given) -> Reading:
     )
     labels, predict = model.classes_, frozen_predict(model, given)
     if reading.expansion.n_outputs == 1:
-        reading = two_classes(reading, labels, DECISION, predict)
-        return binary(reading, 1.0, 0.0) if _logistic(model, reading) else reading
+        reading = read_two_classes(reading, labels, DECISION, predict)
+        return read_binary(reading, 1.0, 0.0) if _logistic(model, reading) else reading
     if _of_rows_with_several_labels(model):
         number = f"{DECISION} of each label"
-        return of_each_class(reading, labels, number, None)
+        return read_of_each_class(reading, labels, number, None)
     if not _compares_classes(model):
-        return against_the_rest(reading, labels, DECISION, predict)
-    reading = of_each_class(reading, labels, f"{DECISION} of each class", predict)
+        return read_against_the_rest(reading, labels, DECISION, predict)
+    reading = read_of_each_class(reading, labels, f"{DECISION} of each class", predict)
     if not _logistic(model, reading):
         return reading
-    log_odds = softmax(reading, 1.0)
+    log_odds = read_softmax(reading, 1.0)
     if given.outputs == LOG_ODDS:
         return log_odds
     return Reading(

@@ -24,7 +24,7 @@ from pkex.models.classes import LOG_ODDS, Classes
 from pkex.models.sums import combine_outputs
 from pkex.readers.reading import Chain, Given, Reading
 
-__all__ = ["binary", "platt_scaled", "softmax"]
+__all__ = ["read_binary", "read_platt_scaled", "read_softmax"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class _Affine:
         return mapped
 
 
-def binary(reading: Reading, slope: float, shift: float) -> Reading:
+def read_binary(reading: Reading, slope: float, shift: float) -> Reading:
     """Return the reading of two classes with the log-odds ``slope * f + shift``."""
     assert reading.classes is not None
     names = reading.expansion.output_names
@@ -48,7 +48,7 @@ def binary(reading: Reading, slope: float, shift: float) -> Reading:
     return _map_reading(reading, np.array([[slope]]), shift, names or (), classes)
 
 
-def softmax(reading: Reading, slope: float) -> Reading:
+def read_softmax(reading: Reading, slope: float) -> Reading:
     """Return the reading of k classes whose probabilities are a softmax of ``slope * f_c``."""
     assert reading.classes is not None
     names = reading.classes.labels
@@ -62,7 +62,7 @@ def softmax(reading: Reading, slope: float) -> Reading:
     return _map_reading(reading, weights, 0.0, names, classes)
 
 
-def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
+def read_platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
     """Return the reading of a binary support vector machine that may have probabilities.
 
     libsvm fits ``1 / (1 + exp(A g + B))`` to the classes, with its own sign of the decision
@@ -73,7 +73,7 @@ def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
     if not np.size(slopes):
         return reading
     if given.outputs == LOG_ODDS:
-        return binary(reading, -float(slopes[0]), float(model._probB[0]))
+        return read_binary(reading, -float(slopes[0]), float(model._probB[0]))
     assert reading.classes is not None
     kind = f"{reading.classes.output_kind}, not the {LOG_ODDS}, which outputs='{LOG_ODDS}' explains"
     return replace(reading, classes=replace(reading.classes, output_kind=kind), choices=(LOG_ODDS,))

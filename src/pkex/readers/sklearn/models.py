@@ -24,7 +24,7 @@ from pkex.models.classes import CHOICES, Classes, ClassMeans, make_pairs
 from pkex.models.expansion import KernelExpansion
 from pkex.models.expansion_base import Data
 from pkex.models.sums import combine_outputs, evolve, stack
-from pkex.readers.bayes_opt import is_wrapped, wrapped_process
+from pkex.readers.bayes_opt import is_wrapped, read_wrapped_process
 from pkex.readers.reading import TOL, Chain, Given, Reading, refuse_given, warn_user
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
@@ -32,26 +32,26 @@ from pkex.readers.sklearn.kernels import (
     no_sum_of_products,
     polynomial,
 )
-from pkex.readers.sklearn.log_odds import platt_scaled
+from pkex.readers.sklearn.log_odds import read_platt_scaled
 from pkex.readers.sklearn.plain import call, check_fitted, frozen_predict, names_of
 from pkex.readers.sklearn.posterior import make_laplace_posterior, make_posterior
 
 __all__ = [
     "DECISION",
-    "against_the_rest",
-    "by_pairs",
-    "classification_machine",
-    "gaussian_process",
-    "gaussian_process_classifier",
     "inlier",
-    "kernel_pca",
-    "kernel_ridge",
-    "of_each_class",
-    "one_class_machine",
     "pairwise",
-    "regression_machine",
-    "two_classes",
-    "with_digits",
+    "read_against_the_rest",
+    "read_by_pairs",
+    "read_classification_machine",
+    "read_gaussian_process",
+    "read_gaussian_process_classifier",
+    "read_kernel_pca",
+    "read_kernel_ridge",
+    "read_of_each_class",
+    "read_one_class_machine",
+    "read_regression_machine",
+    "read_two_classes",
+    "read_with_digits",
 ]
 
 
@@ -63,7 +63,7 @@ DECISION, LATENT = "decision function", "latent mean"
 _NOTICED, _TOO_MUCH = 1e-6, 1e-3
 
 
-def regression_machine(model: Any, given: Given) -> Reading:
+def read_regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
     alpha = to_dense(model.dual_coef_)[0]
@@ -75,7 +75,7 @@ def regression_machine(model: Any, given: Given) -> Reading:
     return Reading(f, partial(call, model, "predict", given))
 
 
-def one_class_machine(model: Any, given: Given) -> Reading:
+def read_one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`, which is positive for inliers."""
     kernel, points = _machine(model, given)
     alpha, names = to_dense(model.dual_coef_)[0], names_of(model, given)
@@ -86,7 +86,7 @@ def one_class_machine(model: Any, given: Given) -> Reading:
     return Reading(f, partial(call, model, "decision_function", given), classes=classes)
 
 
-def classification_machine(model: Any, given: Given) -> Reading:
+def read_classification_machine(model: Any, given: Given) -> Reading:
     """SVC and NuSVC: the decision function; for k classes, the mean of those of its pairs.
 
     With ``probability=True`` and two classes ``outputs="log-odds"`` explains the log-odds. A
@@ -113,12 +113,12 @@ def classification_machine(model: Any, given: Given) -> Reading:
     decide = partial(call, one_vs_one, "decision_function", given)
     predict = frozen_predict(model, given)
     if len(classes) == 2:
-        reading = two_classes(Reading(f, decide), classes, DECISION, predict)
-        return platt_scaled(model, reading, given)
-    return by_pairs(Reading(f, decide), classes, DECISION, predict, given, positive=0)
+        reading = read_two_classes(Reading(f, decide), classes, DECISION, predict)
+        return read_platt_scaled(model, reading, given)
+    return read_by_pairs(Reading(f, decide), classes, DECISION, predict, given, positive=0)
 
 
-def kernel_ridge(model: Any, given: Given) -> Reading:
+def read_kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
     check_fitted(model, "dual_coef_")
     kernel, points = pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
@@ -131,10 +131,10 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
         background=_TRAINING,
         ridge=model.alpha,
     )
-    return with_digits(model, f, partial(call, model, "predict", given))
+    return read_with_digits(model, f, partial(call, model, "predict", given))
 
 
-def kernel_pca(model: Any, given: Given) -> Reading:
+def read_kernel_pca(model: Any, given: Given) -> Reading:
     """KernelPCA: `transform`, each component with the centring of the kernel.
 
     With scaled eigenvectors A the component is ``sum_i A_i kc(x, x_i)``, where the centred kernel
@@ -158,17 +158,17 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
         background=_TRAINING,
     )
-    return with_digits(model, f, partial(call, model, "transform", given))
+    return read_with_digits(model, f, partial(call, model, "transform", given))
 
 
-def gaussian_process(model: Any, given: Given) -> Reading:
+def read_gaussian_process(model: Any, given: Given) -> Reading:
     """GaussianProcessRegressor: the mean, in the units of the target, and its posterior."""
     check_fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
     refuse_given(given, model)
     if is_wrapped(model.kernel_):
-        return wrapped_process(model, given, gaussian_process)
+        return read_wrapped_process(model, given, read_gaussian_process)
     kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
     f = KernelExpansion(
         model.X_train_,
@@ -182,7 +182,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
     return Reading(f, partial(call, model, "predict", given))
 
 
-def gaussian_process_classifier(model: Any, given: Given) -> Reading:
+def read_gaussian_process_classifier(model: Any, given: Given) -> Reading:
     """GaussianProcessClassifier: the latent mean; for several classes as the model has them.
 
     With ``multi_class="one_vs_one"`` that is, for each class, the mean over its pairs.
@@ -193,16 +193,16 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
     predict = frozen_predict(model, given)
     if len(classes) == 2:
         reading = Reading(_laplace(base, names), partial(_latent, base))
-        return two_classes(reading, classes, LATENT, predict)
+        return read_two_classes(reading, classes, LATENT, predict)
     parts = [_laplace(machine, names) for machine in base.estimators_]
     unnamed = [f"y{i}" for i in range(len(parts))]
     reading = Reading(stack(parts, unnamed), partial(_latents, tuple(base.estimators_)))
     if model.multi_class == "one_vs_rest":
-        return against_the_rest(reading, classes, LATENT, predict)
-    return by_pairs(reading, classes, LATENT, predict, given, positive=1)
+        return read_against_the_rest(reading, classes, LATENT, predict)
+    return read_by_pairs(reading, classes, LATENT, predict, given, positive=1)
 
 
-def two_classes(
+def read_two_classes(
     reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any] | None
 ) -> Reading:
     """Return the reading of a machine whose positive values push towards the second class."""
@@ -214,14 +214,14 @@ def two_classes(
     )
 
 
-def against_the_rest(
+def read_against_the_rest(
     reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any]
 ) -> Reading:
     """Return the reading of machines that each tell one class from all others."""
-    return of_each_class(reading, labels, f"{number} of each class against the rest", predict)
+    return read_of_each_class(reading, labels, f"{number} of each class against the rest", predict)
 
 
-def of_each_class(
+def read_of_each_class(
     reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any] | None
 ) -> Reading:
     """Return the reading of a model with one function for each class."""
@@ -233,7 +233,7 @@ def of_each_class(
     )
 
 
-def by_pairs(
+def read_by_pairs(
     reading: Reading,
     labels: Sequence[Any],
     number: str,
@@ -262,7 +262,7 @@ def by_pairs(
         choices=CHOICES,
     )
     means_number = f"mean {number} of each class against each other class"
-    return of_each_class(reading, names, means_number, predict)
+    return read_of_each_class(reading, names, means_number, predict)
 
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
@@ -348,7 +348,7 @@ def pairwise(
     raise no_sum_of_products(shown, name)
 
 
-def with_digits(model: Any, f: KernelExpansion, predict: Callable[[Any], Any]) -> Reading:
+def read_with_digits(model: Any, f: KernelExpansion, predict: Callable[[Any], Any]) -> Reading:
     """Return the reading of a model that calls `sklearn.metrics.pairwise`, if that is exact enough.
 
     scikit-learn's rbf_kernel computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses

@@ -24,10 +24,10 @@ from pkex.models.expansion import KernelExpansion
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, check_reading
 from pkex.readers.sklearn.columns import refuse_changed
-from pkex.readers.sklearn.models import pairwise, with_digits
-from pkex.readers.sklearn.plain import check_fitted, nameless
+from pkex.readers.sklearn.models import pairwise, read_with_digits
+from pkex.readers.sklearn.plain import check_fitted, copy_without_names
 
-__all__ = ["landmarks"]
+__all__ = ["read_landmarks"]
 
 
 # what may stand between Nystroem and the linear model
@@ -47,7 +47,7 @@ class _Mapped:
         return rows
 
 
-def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Reading] | None:
+def read_landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Reading] | None:
     """Return the place of Nystroem among the steps of a pipeline, and the reading from there on.
 
     None where there is none, or the steps and the model behind it are not affine.
@@ -63,7 +63,7 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
         return None
     weights = np.sum([part.points.T @ part.alpha for part in parts], axis=0)
     intercepts = np.sum([part.intercepts for part in parts], axis=0)
-    after = tuple(nameless(each) for each in steps[places[-1] :])
+    after = tuple(copy_without_names(each) for each in steps[places[-1] :])
     zero, slope = _affine(after[1:], step.components_.shape[0])
     if step.kernel == "precomputed":
         raise UnsupportedModelError(
@@ -83,7 +83,7 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
         background="landmarks",
     )
     mapped = _Mapped(after)
-    reading = with_digits(step, f, Chain(mapped, inner.predict))
+    reading = read_with_digits(step, f, Chain(mapped, inner.predict))
     classes = inner.classes
     if classes is not None and classes.predict is not None:
         classes = replace(classes, predict=Chain(mapped, classes.predict))

@@ -14,7 +14,7 @@ from pkex._util.validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
 
-__all__ = ["call", "check_fitted", "frozen_predict", "nameless", "names_of"]
+__all__ = ["call", "check_fitted", "copy_without_names", "frozen_predict", "names_of"]
 
 
 def check_fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
@@ -54,7 +54,7 @@ def frozen_predict(model: Any, given: Given) -> Callable[[Any], Any]:
     return partial(call, copy(model), "predict", given)
 
 
-def nameless(model: Any) -> Any:
+def copy_without_names(model: Any) -> Any:
     """Return a copy of a model, as it is now, that takes arrays without asking for names."""
     if hasattr(model, "steps"):
         return model  # it may choose columns by name
@@ -62,9 +62,9 @@ def nameless(model: Any) -> Any:
     plain.__dict__.pop("feature_names_in_", None)
     for name in ("best_estimator_", "estimator"):
         if hasattr(model, name):
-            setattr(plain, name, nameless(getattr(model, name)))
+            setattr(plain, name, copy_without_names(getattr(model, name)))
     if hasattr(model, "estimators_"):
-        plain.estimators_ = [nameless(each) for each in model.estimators_]
+        plain.estimators_ = [copy_without_names(each) for each in model.estimators_]
     return plain
 
 

@@ -19,20 +19,20 @@ from pkex.models.sums import add_expansions, combine_outputs, evolve, stack
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, prediction_bound, warn_user
 from pkex.readers.sklearn.columns import origins
-from pkex.readers.sklearn.models import against_the_rest, by_pairs, two_classes
-from pkex.readers.sklearn.nystroem import landmarks
-from pkex.readers.sklearn.plain import check_fitted, nameless
+from pkex.readers.sklearn.models import read_against_the_rest, read_by_pairs, read_two_classes
+from pkex.readers.sklearn.nystroem import read_landmarks
+from pkex.readers.sklearn.plain import check_fitted, copy_without_names
 from pkex.readers.sklearn.slopes import StepSlopes
 
 __all__ = [
-    "consensus",
-    "frozen",
-    "multi_output",
-    "one_vs_one",
-    "one_vs_rest",
-    "pipeline",
-    "search",
-    "transformed_target",
+    "read_consensus",
+    "read_frozen",
+    "read_multi_output",
+    "read_one_vs_one",
+    "read_one_vs_rest",
+    "read_pipeline",
+    "read_search",
+    "read_transformed_target",
 ]
 
 
@@ -49,7 +49,7 @@ class Steps:
         return X
 
 
-def pipeline(model: Any, given: Given) -> Reading:
+def read_pipeline(model: Any, given: Given) -> Reading:
     """Pipeline: explained in its input columns as long as no step mixes them.
 
     Columns that a step makes from one input column (one-hot codes, say) become one player. After a
@@ -62,7 +62,7 @@ def pipeline(model: Any, given: Given) -> Reading:
             "this Pipeline cannot be explained: its last step must be a supported model."
         )
     steps = tuple(step for _, step in before if step not in (None, "passthrough"))
-    landmark = landmarks(steps, final, given)
+    landmark = read_landmarks(steps, final, given)
     if landmark is None:
         inner = read(final, given)  # refuses what is not fitted
     else:  # the model begins with the landmarks
@@ -98,13 +98,13 @@ def pipeline(model: Any, given: Given) -> Reading:
     return replace(inner, expansion=expansion, predict=predict, classes=classes)
 
 
-def search(model: Any, given: Given) -> Reading:
+def read_search(model: Any, given: Given) -> Reading:
     """GridSearchCV and its relatives: the best estimator."""
     check_fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
     return read(model.best_estimator_, given)
 
 
-def consensus(model: Any, given: Given) -> Reading:
+def read_consensus(model: Any, given: Given) -> Reading:
     """RANSACRegressor: the regressor that was fitted to the rows that agree."""
     check_fitted(model, "estimator_")
     inner = read(model.estimator_, given)  # which was given arrays and has seen no names
@@ -112,12 +112,12 @@ def consensus(model: Any, given: Given) -> Reading:
     return replace(inner, expansion=expansion, predict=Chain(_drop_names, inner.predict))
 
 
-def frozen(model: Any, given: Given) -> Reading:
+def read_frozen(model: Any, given: Given) -> Reading:
     """FrozenEstimator: the estimator inside."""
     return read(model.estimator, given)
 
 
-def transformed_target(model: Any, given: Given) -> Reading:
+def read_transformed_target(model: Any, given: Given) -> Reading:
     """TransformedTargetRegressor, when the way back to the target's units is affine."""
     check_fitted(model, "regressor_")
     inner = read(model.regressor_, given)
@@ -144,13 +144,13 @@ def transformed_target(model: Any, given: Given) -> Reading:
     return Reading(_rename(changed, model, given), predict, inner.tol)
 
 
-def multi_output(model: Any, given: Given) -> Reading:
+def read_multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
     check_fitted(model, "estimators_")
     return _several(model, given)[0]
 
 
-def one_vs_rest(model: Any, given: Given) -> Reading:
+def read_one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class against the rest."""
     check_fitted(model, "estimators_")
     classes = model.classes_
@@ -169,18 +169,18 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
         one = len(model.estimators_) == 1
         titles = [f"{titles[1]} vs {titles[0]}"] if one else titles
         return replace(reading, expansion=evolve(reading.expansion, output_names=titles))
-    plain = nameless(model)
+    plain = copy_without_names(model)
     predict: Callable[[Any], Any] = partial(_predict, plain, given)
     if reading.expansion.preparation is not None:
         predict = plain.predict
     if len(model.estimators_) == 1:
-        return two_classes(reading, classes, number, predict)
+        return read_two_classes(reading, classes, number, predict)
     if model.multilabel_:
         predict = Chain(predict, partial(_join_labels, tuple(titles)))
-    return against_the_rest(reading, classes, number, predict)
+    return read_against_the_rest(reading, classes, number, predict)
 
 
-def one_vs_one(model: Any, given: Given) -> Reading:
+def read_one_vs_one(model: Any, given: Given) -> Reading:
     """OneVsOneClassifier: for each class the mean decision function of its pairs.
 
     The scores of its own `decision_function` count votes, and votes are not sums of kernels.
@@ -197,10 +197,10 @@ def one_vs_one(model: Any, given: Given) -> Reading:
     if number is None:
         names = [f"{yes} vs {no}" for yes, no in make_pairs(classes, 1)]
         return replace(reading, expansion=evolve(reading.expansion, output_names=names))
-    predict = Chain(_drop_names, nameless(model).predict)
+    predict = Chain(_drop_names, copy_without_names(model).predict)
     if len(classes) == 2:
-        return two_classes(reading, classes, number, predict)
-    return by_pairs(reading, classes, number, predict, given, positive=1)
+        return read_two_classes(reading, classes, number, predict)
+    return read_by_pairs(reading, classes, number, predict, given, positive=1)
 
 
 def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading, str | None]:
