@@ -27,7 +27,7 @@ from pkex._util.types import Floats
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = ["Boxes", "Points", "Shares", "bulk", "categories", "picture", "varied_columns"]
+__all__ = ["Boxes", "Points", "Shares", "bulk", "categories", "describe_column", "varied_columns"]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _MAX_RANGES = 7
@@ -90,7 +90,7 @@ class Boxes:
 ColumnSummary = Shares | Points | Boxes
 
 
-def picture(
+def describe_column(
     attribution: Attribution, column: int, sample_names: Sequence[str] | None = None
 ) -> ColumnSummary:
     """Return the summary of a column of an attribution, which must hold its samples.

@@ -29,8 +29,8 @@ __all__ = [
     "feature_text",
     "kernel_text",
     "leaves_out",
-    "most_important",
     "name_rest",
+    "rank_by_size",
     "value_name",
 ]
 
@@ -67,7 +67,7 @@ def _table(tables: Sequence[TableView]) -> list[str]:
     return [table.title][: bool(table.title)] + lines if table.names else []
 
 
-def most_important(size: Floats, count: int | None = None) -> NDArray[np.intp]:
+def rank_by_size(size: Floats, count: int | None = None) -> NDArray[np.intp]:
     """Return the features of the largest sizes, the largest first."""
     return np.argsort(-size, kind="stable")[:count]
 

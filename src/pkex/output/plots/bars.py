@@ -16,9 +16,9 @@ from pkex.output import palette
 from pkex.output.columns import varied_columns
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
-from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
+from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, shorten
 from pkex.output.spread import DOTS, LEVEL, has_intervals, importance_words, interval_words
-from pkex.output.text import align_numbers, most_important
+from pkex.output.text import align_numbers, rank_by_size
 from pkex.output.view.features import mean_size
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ImportanceDisplay(Display):
         places, left = np.arange(len(shown)), np.zeros(len(shown))
         for k, (title, values) in enumerate(series):
             joined = k == _MOST and len(series) < len(importance.output_names)
-            style: dict[str, Any] = {"label": entry(short(title))} if title else {}
+            style: dict[str, Any] = {"label": entry(shorten(title))} if title else {}
             style["color"] = canvas.theme(palette.BAND) if joined else canvas.theme.series(k)
             canvas.bars(places, values[shown], 0.66, left=left, **style)
             left += values[shown]
@@ -101,7 +101,7 @@ def _series(importance: Importance) -> list[tuple[str, Floats]]:
     if columns.shape[1] == 1:
         return [("", columns[:, 0])]
     most = len(titles) if len(titles) <= len(palette.SERIES) else _MOST
-    kept, rest = np.split(most_important(columns.sum(axis=0)), [most])
+    kept, rest = np.split(rank_by_size(columns.sum(axis=0)), [most])
     series = [(titles[k], columns[:, k]) for k in np.sort(kept)]
     if len(rest):
         series.append((f"{len(rest)} other outputs", columns[:, rest].sum(axis=1)))
@@ -181,7 +181,7 @@ class AttributionDisplay(Display):
             opacities = np.where(p_adjusted > attribution.alpha, 0.45, 1.0)
             p_values = [f"p = {p:.2g}" for p in p_adjusted]
         if p_values and not canvas.new_figure:
-            names = [f"{short(name)}  ({p})" for name, p in zip(names, p_values, strict=True)]
+            names = [f"{shorten(name)}  ({p})" for name, p in zip(names, p_values, strict=True)]
         canvas.lanes(names, WIDE)
         if attribution.null_band is not None:
             low, high = attribution.null_band[:, shown]

@@ -9,7 +9,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.plots.drawing import THIN, Axes, Canvas
-from pkex.output.plots.labels import literal, short
+from pkex.output.plots.labels import literal, shorten
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
 from pkex.output.plots.shades import feature_values
 from pkex.output.plots.theme import Theme
@@ -123,7 +123,7 @@ def _categories(names: tuple[str, ...], theme: Theme) -> list[tuple[str, str]]:
     letters = _SHORT
     while letters > _LEAST and sum(min(len(name), letters) for name in names) > _WORDS:
         letters -= 1
-    return [(short(name, letters), theme.series(k)) for k, name in enumerate(names)]
+    return [(shorten(name, letters), theme.series(k)) for k, name in enumerate(names)]
 
 
 def _write_below(ax: Axes, place: int, texts: list[tuple[str, str]]) -> None:

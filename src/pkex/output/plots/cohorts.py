@@ -15,7 +15,7 @@ from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.plots.drawing import Axes, Canvas
-from pkex.output.plots.labels import WIDE, entry, of_all, short
+from pkex.output.plots.labels import WIDE, entry, of_all, shorten
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import as_numbers
 from pkex.output.spread import importance_words
@@ -66,7 +66,7 @@ class CohortsDisplay(ExplanationDisplay):
             importance = one[mask].importance()
             values, errors = importance.values[order], importance.standard_errors[order]
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
-            label = entry(f"{short(name, WIDE)} ({pluralise(int(mask.sum()), 'row')})")
+            label = entry(f"{shorten(name, WIDE)} ({pluralise(int(mask.sum()), 'row')})")
             style = {"color": canvas.theme.series(k), "label": label, "zorder": 2}
             canvas.bars(places, values, 0.9 * height, **style)
             if not np.isnan(errors).any():

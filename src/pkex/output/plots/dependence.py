@@ -10,7 +10,7 @@ from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import bulk
 from pkex.output.plots.drawing import THIN, Axes, Canvas, Key, jitter
-from pkex.output.plots.labels import entry, literal, short
+from pkex.output.plots.labels import entry, literal, shorten
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import FeatureValues, feature_values
 from pkex.output.spread import POSTERIOR
@@ -104,7 +104,7 @@ class DependenceDisplay(ExplanationDisplay):
         notes = [f"{pluralise(int(r.sum()), 'row')} {what}" for r, what in kinds if r.any()]
         note = f" ({', '.join(notes)})" if notes else ""
         note += "" if one.std is None else f"\nlines: {POSTERIOR}"
-        ax.set_xlabel(f"{short(name, self._letters)}{note}")
+        ax.set_xlabel(f"{shorten(name, self._letters)}{note}")
         ax.set_ylabel(self._label_of_values(one))
 
     def _finish(self) -> None:
@@ -117,10 +117,10 @@ class DependenceDisplay(ExplanationDisplay):
             return
         dots: list[Any] = [
             ax.scatter([], [], s=18.0, color=canvas.theme.series(k), linewidth=0, label=label)
-            for k, label in enumerate(entry(short(name, 16)) for name in by.categories)
+            for k, label in enumerate(entry(shorten(name, 16)) for name in by.categories)
         ]
         style = canvas.legend_style() | {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        style |= {"title": literal(short(title)), "title_fontsize": "small"}
+        style |= {"title": literal(shorten(title)), "title_fontsize": "small"}
         legend = ax.legend(handles=dots, **style)
         legend.get_title().set_color(canvas.theme(palette.NEUTRAL))
 
@@ -140,7 +140,7 @@ def _name_levels(ax: Axes, levels: Any, names: tuple[str, ...], width: float) ->
     if not names:
         ax.set_xticks(levels)
         return
-    shown = [short(name, 14) for name in names]
+    shown = [shorten(name, 14) for name in names]
     style: dict[str, Any] = {}
     if _TICK * (max(map(len, shown)) + 1) * len(shown) > width:
         style = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}

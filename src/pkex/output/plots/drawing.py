@@ -13,8 +13,8 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.columns import Boxes, Points, Shares, picture
-from pkex.output.plots.labels import LETTER, MINUS, entry, letters_in, literal, short, wrap_label
+from pkex.output.columns import Boxes, Points, Shares, describe_column
+from pkex.output.plots.labels import LETTER, MINUS, entry, letters_in, literal, shorten, wrap_label
 from pkex.output.plots.theme import Theme
 from pkex.output.spread import BOXES
 
@@ -91,7 +91,9 @@ class Canvas:
 
     def name_lanes(self, names: Sequence[str], letters: int) -> None:
         """Write names on the left, cut to so many letters."""
-        self.ax.set_yticks(np.arange(len(names)), [literal(short(name, letters)) for name in names])
+        self.ax.set_yticks(
+            np.arange(len(names)), [literal(shorten(name, letters)) for name in names]
+        )
 
     def _width_beside(self, letters: int) -> float:
         """Return how many inches axes are wide, of which a layout takes the room of names."""
@@ -222,7 +224,7 @@ class Canvas:
         room = (figure if self.new_figure else ax).get_window_extent().width
         letters = letters_in(room / figure.figure.dpi, 6)
         names = (label.replace(r"\$", "$").lstrip() for label in labels)  # as they were
-        labels = [entry(short(name, letters)) for name in names]
+        labels = [entry(shorten(name, letters)) for name in names]
         if not self.new_figure:
             ax.legend(handles, labels, loc="best", **self.legend_style())
             return
@@ -254,7 +256,7 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
     has_legend, boxes = False, BOXES
     target = attribution.sample_names[0]
     for column, ax in zip(columns, axes, strict=True):
-        data, title = picture(attribution, column), attribution.column_names[column]
+        data, title = describe_column(attribution, column), attribution.column_names[column]
         canvas, note = Canvas(ax, new_figure=False), ""
         canvas.frame("x")
         if isinstance(data, Shares):
@@ -265,14 +267,14 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
             has_legend = True
         elif isinstance(data, Points):
             _draw_points(canvas, data)
-            ax.set_ylabel(literal(short(target)))
+            ax.set_ylabel(literal(shorten(target)))
         else:
             _draw_boxes(canvas, data)
             title = f"{target} by {title}"
             note, boxes = boxes, ""
         beyond = getattr(data, "beyond", 0.0)
         outer = f" ({100.0 * beyond:.2g} % beyond, in the outer bins)" if beyond > 0.02 else ""
-        canvas.label_below(literal(short(title)) + outer, note)
+        canvas.label_below(literal(shorten(title)) + outer, note)
         ax.locator_params(axis="x", nbins=4)
 
 

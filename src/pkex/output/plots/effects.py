@@ -12,7 +12,7 @@ from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, Key
-from pkex.output.plots.labels import literal, short
+from pkex.output.plots.labels import literal, shorten
 
 if TYPE_CHECKING:
     from pkex.results.effects import Effects
@@ -133,7 +133,7 @@ class EffectsDisplay(Display):
         else:
             _draw_rows(canvas, effects.data[k], x, effects.weights)
             ax.locator_params(axis="x", nbins=5)
-        ax.set_xlabel(literal(short(name, 40)))
+        ax.set_xlabel(literal(shorten(name, 40)))
 
     def _draw_average(
         self, k: int, canvas: Canvas, x: Floats, order: Any, colour: str, *, line: bool
@@ -176,7 +176,7 @@ class EffectsDisplay(Display):
             x, y = data[inside][some].T
             ax.scatter(x, y, s=3, color=theme(palette.INK), alpha=0.4, lw=0)
         for k_axis, axis in enumerate((ax.xaxis, ax.yaxis)):
-            axis.set_label_text(literal(short(effects.features[k][k_axis], 40)))
+            axis.set_label_text(literal(shorten(effects.features[k][k_axis], 40)))
             grid = effects.grid[k][k_axis]
             if grid.ndim > 1:
                 axis.set_ticks([])
@@ -226,7 +226,7 @@ def _ends(effects: Effects, single: list[int], n_lines: int) -> tuple[float, flo
 
 def _name_places(ax: Axes, grid: Any, axis: str = "x") -> None:
     """Name categories along an axis, at an angle, or their number where there are many."""
-    names = [literal(short(format_cell(cell), 14)) for cell in grid]
+    names = [literal(shorten(format_cell(cell), 14)) for cell in grid]
     step = -(-len(names) // _NAMES)
     style: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     places = np.arange(len(names))[::step]

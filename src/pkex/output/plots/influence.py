@@ -12,8 +12,8 @@ from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Key
-from pkex.output.plots.labels import MINUS, literal, short
-from pkex.output.text import cut, most_important, value_name
+from pkex.output.plots.labels import MINUS, literal, shorten
+from pkex.output.text import cut, rank_by_size, value_name
 from pkex.output.view.influence import largest_lines, line_noun, target_text
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class InfluenceDisplay(Display):
         one, row = self.result.select_output(output, "plot"), self._position(row, "row", "plot")
         places = largest_lines(one, row, max_rows)
         split, lines = one.feature_values[row, places], one.train_rows[row, places]
-        features = most_important(np.abs(split).sum(axis=0), max_features)
+        features = rank_by_size(np.abs(split).sum(axis=0), max_features)
         texts = [_row_texts(one, one.predictions[row], one.data[row], features)]
         texts[0][0] = ""  # of the prediction, which the title has
         names = [f"row {one.row_names[row]} (explained)"]
@@ -86,7 +86,7 @@ class InfluenceDisplay(Display):
         largest = float(np.nanmax(np.abs(shades), initial=0.0)) or 1.0
         colours = theme.diverging().with_extremes(bad=theme(palette.PAGE))
         image = ax.imshow(shades, cmap=colours, vmin=-largest, vmax=largest, aspect="auto")
-        shown = ["influence", *(literal(short(one.feature_names[j])) for j in features)]
+        shown = ["influence", *(literal(shorten(one.feature_names[j])) for j in features)]
         ax.set_xticks(np.arange(len(shown)), shown, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.tick_params(labelcolor=theme(palette.INK))

@@ -13,7 +13,7 @@ from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, Key, jitter
-from pkex.output.plots.labels import literal, short
+from pkex.output.plots.labels import literal, shorten
 from pkex.output.plots.shades import FeatureValues, as_numbers, feature_cells
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PairTableDisplay(Display):
         colours = colours.with_extremes(bad=theme(palette.GRID))
         image = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
         places, ink = np.arange(count), theme(palette.INK)
-        shown = [literal(short(name)) for name in names]
+        shown = [literal(shorten(name)) for name in names]
         ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, shown)
         ax.tick_params(labelcolor=ink)
@@ -90,7 +90,7 @@ class _AllPairsDisplay(PairTableDisplay):
         if len(self.result.output_names) > 1:
             title += f", {interactions.output_names[0]}"
         order = np.argsort(-np.abs(pairs).max(axis=0), kind="stable")[:max_display]
-        names = [short(interactions.feature_names[i]) for i in order]
+        names = [shorten(interactions.feature_names[i]) for i in order]
         return names, pairs[np.ix_(order, order)], main[order], signed, title
 
 
@@ -244,11 +244,11 @@ class PairDisplay(Display):
         points = ax.scatter(_spread(x), _spread(y), c=values, s=size, **style)
         for axis, column, feature in zip((ax.xaxis, ax.yaxis), (x, y), features, strict=True):
             if column.categories:
-                texts = [literal(short(text, 16)) for text in column.categories]
+                texts = [literal(shorten(text, 16)) for text in column.categories]
                 axis.set_ticks(range(len(texts)), texts)
             elif len(column.levels) <= _FEW:
                 axis.set_ticks(column.levels)
-            axis.set_label_text(literal(short(interactions.feature_names[feature])))
+            axis.set_label_text(literal(shorten(interactions.feature_names[feature])))
         canvas.colour_bar(points, f"{interactions.index} of the pair")
         return self
 

@@ -19,7 +19,7 @@ __all__ = [
     "literal",
     "of_all",
     "room_for",
-    "short",
+    "shorten",
     "wrap_label",
 ]
 
@@ -74,12 +74,12 @@ def wrap_label(text: str, inches: float) -> str:
     return "\n".join(line for part in parts for line in wrap(part, letters, break_long_words=False))
 
 
-def short(name: str, length: int = LETTERS) -> str:
+def shorten(name: str, length: int = LETTERS) -> str:
     """Return a name that fits beside a plot: its beginning and its end, which tell names apart.
 
     Examples
     --------
-    >>> short("the mean of measurement 16 of station 2")
+    >>> shorten("the mean of measurement 16 of station 2")
     'the mean of…f station 2'
     """
     if len(name) <= length:

@@ -10,7 +10,7 @@ from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Key
-from pkex.output.plots.labels import literal, short
+from pkex.output.plots.labels import literal, shorten
 
 if TYPE_CHECKING:
     from pkex.results.leave_one_out import LeaveOneOut
@@ -62,7 +62,7 @@ class LeaveOneOutDisplay(Display):
         canvas.ax.set_xlim(*ends)
         for row in named:
             canvas.ax.annotate(
-                literal(short(one.row_names[row], 14)),
+                literal(shorten(one.row_names[row], 14)),
                 (one.predictions[row], one.targets[row]),
                 xytext=(4.0, 3.0),
                 textcoords="offset points",

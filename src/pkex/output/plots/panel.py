@@ -15,10 +15,10 @@ from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, Key
-from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrap_label
+from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, shorten, wrap_label
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
-from pkex.output.text import leaves_out, most_important, name_rest, value_name
+from pkex.output.text import leaves_out, name_rest, rank_by_size, value_name
 from pkex.tables.dates import day_text
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class ExplanationDisplay(Display):
             axis.set_label_text(literal("\n".join(wrap_label(w, room) for w in words.split("\n"))))
         canvas.make_room_below()
         if several:
-            canvas.title(short(one.output_names[0], WIDE))
+            canvas.title(shorten(one.output_names[0], WIDE))
         elif title:
             canvas.title(wrap_label(title, _TITLE * width))
         if several and title:
@@ -165,7 +165,7 @@ class ExplanationDisplay(Display):
         ends = cells.ends if cells is not None and known else (0.0, 1.0)
         canvas = self._panels[self._across - 1]
         mappable = ScalarMappable(Normalize(*ends), canvas.theme.ramp())
-        bar = canvas.colour_bar(mappable, short(title, WIDE))
+        bar = canvas.colour_bar(mappable, shorten(title, WIDE))
         if cells is None or not known:
             bar.set_ticks(ends, labels=["low", "high"])
         elif cells.dated:
@@ -222,7 +222,7 @@ class Lanes(NamedTuple):
     @classmethod
     def of(cls, one: Explanation, max_display: int) -> Lanes:
         """Return the lanes of the most important features."""
-        shown = most_important(np.abs(one.values).mean(axis=0), max_display)
+        shown = rank_by_size(np.abs(one.values).mean(axis=0), max_display)
         others = leaves_out(one, shown)
         if others:
             shown = shown[: max(1, max_display - 1)]
@@ -243,7 +243,7 @@ class Lanes(NamedTuple):
 def _about_class(one: Explanation, noun: str) -> str:
     """Return a noun, of which output it is, and for a classifier what its signs push towards."""
     if one.output_classes is None:
-        return f"{noun} of {short(one.output_names[0])}" if one.output_names else noun
+        return f"{noun} of {shorten(one.output_names[0])}" if one.output_names else noun
     yes, no = (None if name is None else _class(name) for name in one.output_classes[0])
     other = f"away from {yes}" if no is None else f"towards {no}"
     return f"{noun} (+ towards {yes}, {MINUS} {other})"
@@ -251,4 +251,4 @@ def _about_class(one: Explanation, noun: str) -> str:
 
 def _class(name: str) -> str:
     """Return a class by its name, after the word "class" where the name is a number."""
-    return f"class {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else short(name)
+    return f"class {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else shorten(name)

@@ -13,7 +13,7 @@ from pkex.output.plots.drawing import Axes, Key
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
 from pkex.output.spread import DOTS, LEVEL, has_intervals, interval_words
-from pkex.output.text import most_important
+from pkex.output.text import rank_by_size
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
@@ -49,7 +49,7 @@ class SensitivityDisplay(Display):
             As for every plot.
         """
         sensitivity = self.result.select_output(output, "plot")
-        shown, names = self._largest(most_important(sensitivity.shapley), max_display)
+        shown, names = self._largest(rank_by_size(sensitivity.shapley), max_display)
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.5 + 0.3 * len(shown)))
         places, shade = np.arange(len(shown)), canvas.theme.series(0)
         indices = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
@@ -103,7 +103,7 @@ class PairsDisplay(PairTableDisplay):
         if self.result.second_order is None:
             raise ValueError("second-order indices were not computed; pass order=2 to sensitivity.")
         sensitivity = self.result.select_output(output, "plot")
-        shown, names = self._largest(most_important(sensitivity.total_order), max_display)
+        shown, names = self._largest(rank_by_size(sensitivity.total_order), max_display)
         pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
         percents = 100.0 * np.maximum(pairs, 0.0)
         canvas, image = self._draw_table(ax, percents, names, _write_percent, signed=False)

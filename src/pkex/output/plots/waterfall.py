@@ -10,7 +10,7 @@ from pkex._util.types import Floats
 from pkex.models.classes import largest_output_class
 from pkex.output import palette
 from pkex.output.plots.drawing import Axes, Canvas
-from pkex.output.plots.labels import WIDE, short
+from pkex.output.plots.labels import WIDE, shorten
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
 from pkex.output.plots.shades import ramp_positions
 from pkex.output.spread import POSTERIOR
@@ -81,8 +81,8 @@ class RowDisplay(ExplanationDisplay):
         """Return the lanes, whose names have the feature values."""
         lanes = Lanes.of(one, self._max_display)
         for place, feature in enumerate(lanes.features):
-            value = short(feature_text(one, 0, feature), _VALUE)
-            lanes.names[place] = f"{short(lanes.names[place], self._letters)} = {value}"
+            value = shorten(feature_text(one, 0, feature), _VALUE)
+            lanes.names[place] = f"{shorten(lanes.names[place], self._letters)} = {value}"
         return lanes
 
     def _draw_bars(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.output.columns import Points, Shares, picture, varied_columns
+from pkex.output.columns import Points, Shares, describe_column, varied_columns
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
 from pkex.output.view.changes import Change, describe_changes, headline
@@ -110,7 +110,7 @@ def _marginals(
 
 def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
     """Return the plot of a column as JSON."""
-    drawn = picture(attribution, column, samples)
+    drawn = describe_column(attribution, column, samples)
     panel: dict[str, Any] = {"column": attribution.column_names[column]}
     if isinstance(drawn, Points):
         return panel | {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}

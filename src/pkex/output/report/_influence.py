@@ -9,7 +9,7 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex.output.report._page import Fact, cut, finite, make_facts
-from pkex.output.text import most_important, value_name
+from pkex.output.text import rank_by_size, value_name
 from pkex.output.view.influence import KINDS, count_lines, largest_lines, line_noun, target_text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def section(influence: Influence) -> dict[str, Any]:
 def _row(one: Influence, row: int) -> dict[str, Any]:
     places = largest_lines(one, row, _LINES)
     split = one.feature_values[row, places]
-    features = most_important(np.abs(split).sum(axis=0), _FEATURES)
+    features = rank_by_size(np.abs(split).sum(axis=0), _FEATURES)
     lines = one.train_rows[row, places]
     return {
         "name": cut(one.row_names[row]),

@@ -18,7 +18,7 @@ from pkex.output.spread import (
     interval_words,
     outside_words,
 )
-from pkex.output.text import most_important, value_name
+from pkex.output.text import rank_by_size, value_name
 from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
@@ -220,5 +220,5 @@ def largest_pairs(sizes: Floats, count: int | None = None) -> list[tuple[int, in
     [(0, 2), (0, 1)]
     """
     first, second = np.triu_indices(len(sizes), 1)
-    order = most_important(sizes[first, second], count)
+    order = rank_by_size(sizes[first, second], count)
     return list(zip(first[order].tolist(), second[order].tolist(), strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 from pkex._util.cells import format_cell
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.output.text import most_important, value_name
+from pkex.output.text import rank_by_size, value_name
 from pkex.output.view import Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _LINES = 8  # of that of residuals
 
 def largest_lines(result: Influence, row: int, count: int) -> Any:
     """Return the places of the most influential training rows of a row, among those it has."""
-    return most_important(
+    return rank_by_size(
         np.abs(result.values[row].reshape(result.values.shape[1], -1)).sum(1), count
     )
 
@@ -93,7 +93,7 @@ def influence(result: Influence) -> View:
 
 
 def _largest_features(result: Influence, split: Floats) -> str:
-    features = most_important(np.abs(split), _FEATURES)
+    features = rank_by_size(np.abs(split), _FEATURES)
     return ", ".join(f"{result.feature_names[j]} {split[j]:+.2g}" for j in features)
 
 

@@ -17,7 +17,7 @@ from pkex._util.types import Floats
 from pkex._util.words import NOISE, pluralise
 from pkex.models import classes
 from pkex.output.spread import POSTERIOR, describe_error
-from pkex.output.text import cut, feature_text, leaves_out, most_important, value_name
+from pkex.output.text import cut, feature_text, leaves_out, rank_by_size, value_name
 from pkex.output.view import Chip, Column, TableView, View, more, title_of
 
 __all__ = ["REST", "explanation_notes", "row_sums", "row_table", "stored_entries"]
@@ -103,7 +103,7 @@ def row_table(explanation: Any) -> View:
 def _features(explanation: Any, places: Sequence[Place]) -> list[Column]:
     """Return the most important features, and the sum of the others."""
     values, base, predictions = explanation.with_output_axis()
-    top = most_important(np.abs(values).sum(axis=(0, 2)), _FEATURES)
+    top = rank_by_size(np.abs(values).sum(axis=(0, 2)), _FEATURES)
     shown = np.array([values[row, top, k] for row, k in places]).reshape(len(places), len(top))
     scale = np.abs(shown).max(initial=0.0) or 1.0
     columns = [
@@ -177,7 +177,7 @@ def _largest(explanation: Any, place: Place) -> list[Term]:
     else:
         phi = explanation.with_output_axis()[0][row, :, output]
         features = np.arange(len(phi))
-    names, order = explanation.feature_names, most_important(np.abs(phi))
+    names, order = explanation.feature_names, rank_by_size(np.abs(phi))
     return [(names[features[i]], float(phi[i]), _spread(explanation, place, i)) for i in order]
 
 
