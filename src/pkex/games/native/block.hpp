@@ -308,7 +308,7 @@ private:
             const Vec a = absent.value;
             const Vec v = select(a + p[j] > 1.0, half[j] - absent.half, 0.5 * (a - p[j]));
             space_.absent[j] = a;
-            space_.changes[j] = v;
+            space_.half_drops[j] = v;
             extent.add(chain, a, p[j], v);
         };
         Index j = 0;
@@ -354,12 +354,12 @@ private:
         const Extent extent = extent_of(tile, index);
         if (integrals_) {
             for (Index j = 0; j < program_.n_players; ++j) {
-                const Vec v = space_.changes[j];
-                space_.changes[j] = select(v == 0.0, splat(kTinyChange), v);
+                const Vec v = space_.half_drops[j];
+                space_.half_drops[j] = select(v == 0.0, splat(kTinyChange), v);
             }
         }
-        const Players<General> players = {General ? space_.changes : halves(index), space_.absent,
-                                          space_.factors + index * space_.stride,
+        const Players<General> players = {General ? space_.half_drops : halves(index),
+                                          space_.absent, space_.factors + index * space_.stride,
                                           program_.n_players};
         Vec lam = extent.lam();
         double most = largest(lam);

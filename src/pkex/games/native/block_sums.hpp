@@ -191,7 +191,7 @@ inline void Games<General>::divide_by_changes(int index) {
     for (Index i = 0; i < integrals_->count; ++i) {
         const Index j = integrals_->players[i];
         double* value = space_.values + j * kTilePoints + index * kLanes;
-        store(value, load(value) / (-2.0 * space_.changes[j]));
+        store(value, load(value) / (-2.0 * space_.half_drops[j]));
     }
 }
 

@@ -92,6 +92,5 @@ void pkex::bind_lookup(nb::module_& module) {
     module.def("contract_looked_up", &contract_looked_up, "matrix"_a.noconvert(),
                "left"_a.noconvert(), "right"_a.noconvert(), "values"_a.noconvert(),
                "sums"_a.noconvert(), "isa"_a = "");
-    module.def("sum_sizes", &sum_sizes, "values"_a.noconvert(), "sums"_a.noconvert(),
-               "isa"_a = "");
+    module.def("sum_sizes", &sum_sizes, "values"_a.noconvert(), "sums"_a.noconvert(), "isa"_a = "");
 }

@@ -346,8 +346,8 @@ void add_factors(const Game& game, const Matrix& x, const Matrix& z, double scal
     const Block block = data_block(game, x, columns, points, given);
     require_shape(values, "values", {game.program().n_players, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
-    const pkex::Pairs pairs = {
-        values.data(), values.stride(0), values.stride(1), scale, nullptr, 0.0};
+    const pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1),
+                               scale,         nullptr,          0.0};
     run(game, 1,
         [&](double* memory) { game.backend().add_factors(game.program(), block, pairs, memory); });
 }

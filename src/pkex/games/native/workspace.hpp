@@ -31,7 +31,7 @@ struct Workspace {
     Vec* other_halves;   // (tile, stride), and its factors
     Vec* other_factors;  // (tile, stride)
     Vec* absent;         // (stride,)
-    Vec* changes;        // (stride,): half of absent minus present
+    Vec* half_drops;     // (stride,): half of absent minus present
     Vec* ratios;         // (series tile, stride): exponents of ratios, or their half deficits
     Vec* bases;          // (factors, series tile): what is kept of a row for them
     Against* against;    // (scenarios, factors): and of background rows
@@ -71,7 +71,7 @@ struct Workspace {
         other_halves = cut_vectors(kTile * stride);
         other_factors = cut_vectors(kTile * stride);
         absent = cut_vectors(stride);
-        changes = cut_vectors(stride);
+        half_drops = cut_vectors(stride);
         const Index signed_factors = program.ratios ? program.n_factors : 0;
         ratios = cut_vectors(program.ratios ? kSeriesTile * stride : 0);
         bases = cut_vectors(kSeriesTile * signed_factors);
@@ -93,7 +93,7 @@ struct Workspace {
         for (Index j = 0; program.ratios && j < kSeriesTile * stride; ++j) ratios[j] = splat(0.0);
         for (Index j = program.n_players; j < stride; ++j) {
             absent[j] = splat(1.0);
-            changes[j] = splat(0.0);
+            half_drops[j] = splat(0.0);
             for (int i = 0; i < kTile; ++i) factors[i * stride + j] = splat(1.0);
         }
         std::memset(weights, 0, sizeof(double) * std::size_t(kTilePoints * sets));
