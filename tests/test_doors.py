@@ -27,7 +27,7 @@ from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Task
 from pkex.games.reductions import ByRow
 from pkex.games.rules import Ladder, Rule
-from pkex.games.sources import given_game
+from pkex.games.sources import make_given_game
 from pkex.kernels import RBF, ColumnKernel
 from tests._support.cases import alone, assert_close, pair_source
 from tests._support.golden import facts, make
@@ -98,7 +98,7 @@ class LookedUp:
 
     def __init__(self, table, codes):
         self.table, self.codes, self.shape = table, codes, codes.shape
-        self.game = given_game(3, Shapley(), general=False, tol=None)
+        self.game = make_given_game(3, Shapley(), general=False, tol=None)
 
     def explain(self, term, rows, points, weights):
         assert term == 0

@@ -133,9 +133,9 @@ def test_the_pair_that_differs_most_decides(first):
     for players, few in ((alone(30), 2), (pairs, 1)):
         plan = Plan.of(kernels.Matern(nu=2.5).terms(30, 1e-6), players, general=True)
         atoms = Atoms(plan, table)
-        assert coalitions._most_varied(players, near, table[:1]) == few
+        assert coalitions._pick_most_varied(players, near, table[:1]) == few
         for x, rows in ((mixed, near), (near, mixed)):
-            assert coalitions._most_varied(players, x, rows) == len(players)
+            assert coalitions._pick_most_varied(players, x, rows) == len(players)
             assert not CoalitionForm.suit(atoms, x, Background(rows, np.full(2, 0.5)))
         assert CoalitionForm.suit(atoms, near, Background(near, np.full(2, 0.5)))
 

@@ -158,7 +158,7 @@ class CoalitionForm:
             return False
         if isinstance(plan.measure, Hierarchy):
             return False
-        n_varied = _most_varied(plan.players, x, background.rows)
+        n_varied = _pick_most_varied(plan.players, x, background.rows)
         by_coalitions = 2.0**n_varied * (_ATOM * atoms.count + float(len(atoms.z)) ** 2)
         by_pairs = _OF_PAIR * plan.n_players * float(atoms.count) ** 2
         return n_varied <= MOST and by_coalitions <= by_pairs
@@ -250,7 +250,7 @@ def _varied(players: Players, row: Floats, other: Floats) -> list[int]:
     return [j for j, columns in enumerate(players) if differs[list(columns)].any()]
 
 
-def _most_varied(players: Players, x: Floats, others: Floats) -> int:
+def _pick_most_varied(players: Players, x: Floats, others: Floats) -> int:
     """Return in how many players a row of the first and one of the others differ at most."""
     most = 0
     for row in x:

@@ -26,7 +26,7 @@ __all__ = [
     "evaluate_columns",
     "from_exponents",
     "mean_factors",
-    "summed_exponents",
+    "sum_exponents",
     "to_exponents",
 ]
 
@@ -66,8 +66,8 @@ class Absent(Factors):
 
     @lazy
     def exponents(self) -> Floats:
-        """``-log(values)`` and their sums; see `summed_exponents`."""
-        return summed_exponents(self)
+        """``-log(values)`` and their sums; see `sum_exponents`."""
+        return sum_exponents(self)
 
     @lazy
     def tiles(self) -> Floats:
@@ -88,7 +88,7 @@ class Absent(Factors):
         return self
 
 
-def summed_exponents(factors: Factors) -> Floats:
+def sum_exponents(factors: Factors) -> Floats:
     """Return ``-log(values)``, and in the last row their sum over the players.
 
     Shape (players + 1, points); NaN where a factor does not lie in [0, 1].

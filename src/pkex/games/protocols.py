@@ -5,8 +5,9 @@ For a pair of points, player j has the factor ``p_j`` when present and ``a_j`` w
 
     phi_j = (p_j - a_j) Q_j,      Q_j = integral prod_{i != j} (a_i + t (p_i - a_i)) dmu(t),
 
-and everything that pkex returns is a weighted sum of such values. Three things differ, and each has
-a protocol below:
+and everything that pkex returns is a weighted sum of such values. ``p_j - a_j`` is called the
+*change* of a factor, and ``a_j - p_j`` its *drop*. Three things differ, and each has a protocol
+below:
 
 - where the factors of a block of pairs come from, a `FactorSource`;
 - what is integrated over t, a `Measure`: Shapley's is ``dt`` on [0, 1];
@@ -51,7 +52,7 @@ Part = TypeVar("Part")
 TAU = 2.0**-80
 """The share of the larger factor below which a factor of `Ratios` is kept away from 0."""
 NOTHING = 2.0**-900
-"""What stands in for a factor of 0 of a player that has no other."""
+"""What takes the place of a factor of 0 of a player that has no other."""
 
 
 class BlockSums(NamedTuple):

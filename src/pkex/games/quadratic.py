@@ -29,7 +29,7 @@ from pkex.games.plan import Plan
 from pkex.games.points import Background
 from pkex.games.protocols import BlockSums, Factors, Task
 from pkex.games.reductions import ByRow
-from pkex.games.sources import GivenFactors, given_game
+from pkex.games.sources import GivenFactors, make_given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled, workspace
 
@@ -71,7 +71,7 @@ class AtomPairs(ABC):
         self.plan, self.n_atoms, self.n_rows = plan, n_atoms, n_rows
         self.n_background = n_background
         self.tiles = tiles_of(plan.n_players, n_atoms)
-        self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
+        self.game = make_given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         self.sums = Accumulator.of_blocks(n_rows, plan.n_players, n_sets, bases=(n_sets,))
 
     @abstractmethod
@@ -245,7 +245,7 @@ def explain_diagonal(plan: Plan, x: Floats, background: Background) -> tuple[Gam
             weights = np.full((1, 1), term.coefficient)
         shape = (*here.values.shape, len(weights))
         present = Factors(*(np.broadcast_to(part[:, :, None], shape) for part in here))
-        game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
+        game = make_given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
         sums = sums + run_reduction(ByRow(plan, GivenFactors(game, present, there), weights, base))
     return sums, math.fsum(constants)

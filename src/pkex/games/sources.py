@@ -5,8 +5,8 @@
   factors for all pairs, factors of each point, or the rows of a background, one after the other.
 - `GivenFactors`: arrays.
 
-A new source binds its data to games of the backend (`Plan.games`, or `given_game` for factors that
-it computes itself) and implements `FactorSource`.
+A new source binds its data to games of the backend (`Plan.games`, or `make_given_game` for factors
+that it computes itself) and implements `FactorSource`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
 from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import SMALLEST_PART, even_step, rectangle
-from pkex.games.factors import TILE, Absent, Factors, summed_exponents
+from pkex.games.factors import TILE, Absent, Factors, sum_exponents
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Game, Measure
 from pkex.games.rules import Rule
@@ -37,7 +37,7 @@ __all__ = [
     "PointSource",
     "SameFactors",
     "block_entries",
-    "given_game",
+    "make_given_game",
 ]
 
 
@@ -80,7 +80,7 @@ class SameFactors:
             for one in factors
         ]
         firsts = (Absent(*(part[:, :1] for part in one)) for one in repeated)
-        tiles = [np.repeat(summed_exponents(first), TILE, axis=1) for first in firsts]
+        tiles = [np.repeat(sum_exponents(first), TILE, axis=1) for first in firsts]
         return cls(repeated, tiles, roundings)
 
     def at(self, term: int, points: slice) -> Absent:
@@ -254,7 +254,7 @@ class _HandedOver(ColumnKernel):
         raise TypeError("these factors are given; there is no kernel to evaluate.")
 
 
-def given_game(
+def make_given_game(
     n_players: int,
     measure: Measure,
     *,
@@ -276,7 +276,7 @@ class GivenFactors:
     Attributes
     ----------
     game : Game
-        Of `given_game`.
+        Of `make_given_game`.
     present : Factors of shape (players, rows, points)
     absent : Factors of the same shape or of shape (players, points), or None
         1 if None.
@@ -297,7 +297,7 @@ class GivenFactors:
     ) -> GivenFactors:
         """Return the source for factors of shape (players, rows, points)."""
         general = absent is not None
-        game = given_game(len(present), measure or Shapley(), general=general, tol=tol)
+        game = make_given_game(len(present), measure or Shapley(), general=general, tol=tol)
         without = None if absent is None else Factors(absent, 1.0 - absent)
         return cls(game, Factors(present, 1.0 - present), without)
 

@@ -44,7 +44,7 @@ from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 from pkex.games.factors import Factors, compute_drops, to_exponents
 from pkex.games.hierarchy import Hierarchy
-from pkex.games.sources import given_game
+from pkex.games.sources import make_given_game
 from pkex.games.sparse import Scenarios, SparseGame, SparseSums
 from pkex.games.stored import Batch, Indices, Row, StoredPoints
 
@@ -208,7 +208,7 @@ class SparseTreeGame(SparseGame):
             present = _join(present, hanging)
             absent = None if absent is None or without is None else _join(absent, without)
         general = self.scenarios is not None
-        game = given_game(tree.n_features, tree, general=general, tol=None)
+        game = make_given_game(tree.n_features, tree, general=general, tol=None)
         shaped = Factors(*(np.ascontiguousarray(part[:, None]) for part in present))
         block = game.explain_given(shaped, np.ascontiguousarray(weights), absent)
         drops = present.deficits if absent is None else compute_drops(present, absent)

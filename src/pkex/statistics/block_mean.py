@@ -33,7 +33,7 @@ from pkex.games.rules import Rule
 from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import cluster_width, run_in_order
-from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
+from pkex.statistics.bounds import count_permuted_roundings, error_of, have_unit_factors
 from pkex.statistics.column_test import ColumnTest
 from pkex.statistics.family import JointFiller, Members
 from pkex.statistics.label_sums import LabelFillers, LabelSums, PermutedLabels, PermutedStatistics
@@ -181,7 +181,7 @@ class BlockMean:
                 both: PermutedSums = run_reduction(permuted, n_jobs=inner, progress=inner_bar)
                 shares, others = both.parts(len(groups) + 1)
                 sums = shares.of_games(plan, len(rows), shuffled.total)
-                count = permuted_roundings(permuted.tiles, weights, len(shuffled.layers))
+                count = count_permuted_roundings(permuted.tiles, weights, len(shuffled.layers))
                 count += len(self.blocks)
                 error = error_of(source, weights, sums, count, shares.largest)
                 by_labels = None if tests is None else tests.split(others)

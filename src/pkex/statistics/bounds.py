@@ -20,7 +20,7 @@ from pkex.kernels.normal_form import Term, leaf_values
 from pkex.statistics.pair_weights import MMDWeights, Weights
 from pkex.statistics.target_weights import HSICWeights
 
-__all__ = ["error_of", "have_unit_factors", "permuted_roundings"]
+__all__ = ["count_permuted_roundings", "error_of", "have_unit_factors"]
 
 
 _UNIT = 2.0**-53
@@ -32,7 +32,7 @@ def have_unit_factors(terms: Sequence[Term]) -> bool:
     return all(leaf.unit for term in terms for leaf in term.leaves)
 
 
-def permuted_roundings(tasks: Sequence[Task], weights: Weights, n_layers: int) -> float:
+def count_permuted_roundings(tasks: Sequence[Task], weights: Weights, n_layers: int) -> float:
     """Return how many additions a term passes through in `ByPermutation`, at most."""
     sides = [(rows.stop - rows.start, points.stop - points.start) for rows, points, _ in tasks]
     # MMD: over the points, then over the rows, or in pairs; HSIC: over all pairs in any order
