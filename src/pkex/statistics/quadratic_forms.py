@@ -99,15 +99,14 @@ class HalfMatrix:
 
     def sum(self) -> float:
         """Return the sum of all entries of the matrix."""
-        return float(self.row_sums.sum())
+        return float(self.row_sums().sum())
 
     def size(self) -> float:
         """Return the sum of the absolute entries."""
         return float(self.row_sizes.sum())
 
-    @lazy
     def row_sums(self) -> Floats:
-        """The sum of every row of the matrix."""
+        """Return the sum of every row of the matrix."""
         return self._sum_rows(lambda strip: strip)
 
     @lazy
@@ -123,14 +122,13 @@ class HalfMatrix:
             sums[rows.start :] += some.sum(axis=0)
         return sums
 
-    @lazy
     def largest(self) -> float:
-        """The largest absolute entry of the strips."""
+        """Return the largest absolute entry of the strips."""
         return max(float(max(strip.max(), -strip.min())) for strip in self.strips)
 
     def norm(self) -> float:
         """Return Frobenius' norm."""
-        largest, squares = self.largest or 1.0, 0.0
+        largest, squares = self.largest() or 1.0, 0.0
         for strip in self.strips:
             scaled = strip / largest  # squares of tiny numbers are 0
             inside = scaled[:, : len(strip)]
@@ -170,9 +168,10 @@ class QuadraticForm:
         mean = root.mean(axis=0)
         centred = root - mean
         left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-        means = np.stack([weights.row_sums, 2.0 * centred @ mean])
+        row_sums = weights.row_sums()
+        means = np.stack([row_sums, 2.0 * centred @ mean])
         error = weights.size() * (LOW + _EQUAL) * largest
-        constant = float(mean @ mean) * weights.sum()
+        constant = float(mean @ mean) * float(row_sums.sum())
         return cls(weights, None, left * sizes, error, means, constant)
 
     @classmethod
@@ -274,7 +273,7 @@ class _Single(NamedTuple):
     @classmethod
     def of(cls, weights: HalfMatrix, root: Floats) -> _Single | None:
         """Return both; None where they are too large or small to be scaled."""
-        sizes = weights.largest, float(np.abs(root).max())
+        sizes = weights.largest(), float(np.abs(root).max())
         exponents = [int(np.frexp(size)[1]) for size in sizes]
         if max(map(abs, exponents)) > _EXPONENTS:
             return None
