@@ -15,7 +15,7 @@ from pkex.games.backend import native
 __all__ = ["DEPTH", "Singles", "add_form"]
 
 
-DEPTH = 512
+DEPTH = 128
 """So many products are added up in single precision at most, all else in double precision."""
 
 Singles = NDArray[np.float32]

@@ -26,7 +26,7 @@ the first L, the p-value is ``h / L``, and the test is still exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -99,18 +99,27 @@ class HalfMatrix:
 
     def sum(self) -> float:
         """Return the sum of all entries of the matrix."""
-        return 2.0 * float(sum(strip.sum() for strip in self.strips))
+        return float(self.row_sums().sum())
 
     def size(self) -> float:
         """Return the sum of the absolute entries."""
-        return 2.0 * float(sum(np.abs(strip).sum() for strip in self.strips))
+        return float(self.row_sizes.sum())
 
     def row_sums(self) -> Floats:
         """Return the sum of every row of the matrix."""
+        return self._sum_rows(lambda strip: strip)
+
+    @lazy
+    def row_sizes(self) -> Floats:
+        """The sum of the absolute entries of every row."""
+        return self._sum_rows(np.abs)
+
+    def _sum_rows(self, entries: Callable[[Floats], Floats]) -> Floats:
         sums = np.zeros(len(self))
         for rows, strip in self.rows():
-            sums[rows] += strip.sum(axis=1)
-            sums[rows.start :] += strip.sum(axis=0)
+            some = entries(strip)
+            sums[rows] += some.sum(axis=1)
+            sums[rows.start :] += some.sum(axis=0)
         return sums
 
     def largest(self) -> float:
@@ -159,9 +168,10 @@ class QuadraticForm:
         mean = root.mean(axis=0)
         centred = root - mean
         left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-        means = np.stack([weights.row_sums(), 2.0 * centred @ mean])
+        row_sums = weights.row_sums()
+        means = np.stack([row_sums, 2.0 * centred @ mean])
         error = weights.size() * (LOW + _EQUAL) * largest
-        constant = float(mean @ mean) * weights.sum()
+        constant = float(mean @ mean) * float(row_sums.sum())
         return cls(weights, None, left * sizes, error, means, constant)
 
     @classmethod
@@ -272,14 +282,10 @@ class _Single(NamedTuple):
         rounded = _as_single(root, of_root)
         scale = float(np.ldexp(1.0, exponents[0] + 2 * exponents[1]))
         n_rows = len(root)
-        row_sums = np.zeros(n_rows)  # of |W|
-        for (rows, _), strip in zip(weights.rows(), strips, strict=True):
-            absolute = np.abs(strip)
-            row_sums[rows] += absolute.sum(axis=1, dtype=np.float64)
-            row_sums[rows.start :] += absolute.sum(axis=0, dtype=np.float64)
+        most = of_weights * float(weights.row_sizes.max())
         squares = np.cumsum(np.append(0.0, (rounded.astype(np.float64) ** 2).sum(axis=0)))
-        # the products of a strip, three roundings, and room for those of these bounds
-        errors = (DEPTH + 16) * _UNIT * float(row_sums.max()) * squares
+        # the products of a strip, four roundings, and room for those of these bounds
+        errors = (DEPTH + 16) * _UNIT * most * squares
         errors += np.arange(len(squares)) * n_rows**2 * _TINY
         return cls(strips, rounded, scale, scale * errors)
 
