@@ -127,6 +127,25 @@ def test_integrals_of_some_players_are_values_without_their_own_change(d, length
     np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-20)
 
 
+@pytest.mark.parametrize("length_scale", [0.3, 0.15, 0.1])
+def test_integrals_of_a_tiny_factor_that_does_not_change(length_scale):
+    """A group of indicators, one for each row: its factors underflow, and so would ``p - a``."""
+    numbers = np.random.default_rng(0).normal(size=(24, 11))
+    x = np.asfortranarray(np.hstack([np.eye(24), numbers]))
+    groups = (tuple(range(24)), *((24 + j,) for j in range(11)))
+    plan = Plan.of(
+        RBF([length_scale] * 24 + [30.0] * 11).terms(35), groups, None, apart=False, general=True
+    )
+    found = []
+    for backend in (game_class(), numpy_backend.NumPyGame):
+        pairs = plan.games(backend)
+        source = PointSource(pairs, x, x, run_reduction(MeanFactors(pairs, x)))
+        found.append(np.zeros((2, 24, 24)))
+        source.add_integrals(0, slice(0, 24), slice(0, 24), np.array([0, 3]), found[-1])
+    assert np.isfinite(found[0]).all()
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)], ids=str)
 def test_no_pairs_add_nothing(shape):
     x, z = np.ones((shape[0], 2)), np.ones((shape[1], 2))

@@ -153,7 +153,8 @@ public:
     }
 
     // Hand the integrals of some players of one vector, solved by series, to `take`: values without
-    // p - a = -a (1 - exp(-e)).
+    // p - a = -a (1 - exp(-e)). In the place of e = 0 stands an e that changes nothing either, and
+    // that does not underflow when it is multiplied by a or by a value.
     template <class Source, class Take>
     void integrate(int vector, Vec scale, const pkex::Wanted& wanted, const Source& absent,
                    const Take& take) const {
@@ -164,7 +165,7 @@ public:
             for (Index i = 0; i < wanted.count; ++i) {
                 const Index j = wanted.players[i];
                 const Vec given = exponents(vector)[j];
-                const Vec e = select(given == 0.0, splat(kTinyChange), given);
+                const Vec e = select(given == 0.0, splat(0x1p-60), given);
                 const Vec change = (-2.0 * absent(j).value) * half_deficit(e);
                 take(j, polynomial(c[0], e) / change);
             }
