@@ -295,3 +295,24 @@ def test_rough_values_give_the_p_values_of_full_ones(monkeypatch, shift):
     for allowed in (0.2, 3.0):  # the second leaves most of them open
         monkeypatch.setattr("pkex.statistics.quadratic_forms._OPEN", allowed)
         assert p_value([forms], n, np.random.default_rng(0)) == expected
+
+
+def test_permutations_that_the_first_batch_leaves_open_are_counted_once():
+    """They were summed up from all columns, before it is known how many columns decide."""
+    n, k = 512, 9
+    sides = np.repeat([1.0, -1.0], n // 2)
+    weights = -np.outer(sides, sides)
+    np.fill_diagonal(weights, 0.0)
+    root = np.zeros((n, 2))
+    root[[20, -20], 0] = 1.0
+    root[:k, 1] = np.sqrt(1.35 * 2.0 / n / k)
+    form = QuadraticForm.of_root(HalfMatrix.of(weights), root, 1.0)
+    observed = form.values(np.arange(n)[None])[0]
+    for seed in (23, 207):  # where nine rows stay together, as often as not at first
+        random = np.random.default_rng(seed)
+        orders = np.array([random.permutation(n) for _ in range(99)])
+        reached = np.cumsum(form.values(orders) >= observed - form.error)
+        assert reached[-1] >= 20
+        assert p_value([[form]], 99, np.random.default_rng(seed)) == 20 / (
+            np.searchsorted(reached, 20) + 1
+        )

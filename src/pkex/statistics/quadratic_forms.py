@@ -339,9 +339,10 @@ def p_value(
         reached = np.append(reached, (null >= rough.limit) & ~is_open)
         [places] = np.nonzero(is_open)
         waiting.append(_Waiting(done + places, [some[places] for some in orders], null[places]))
-        is_last = len(reached) == n_permutations
+        # the first ones have all columns, and what is open is settled before columns are chosen
+        must_settle = not done or len(reached) == n_permutations
         n_waiting = sum(len(some.places) for some in waiting)
-        if is_last or np.count_nonzero(reached) + n_waiting >= _ENOUGH:
+        if must_settle or np.count_nonzero(reached) + n_waiting >= _ENOUGH:
             every = _Waiting.join(waiting)
             reached[every.places] = rough.settle(every) >= rough.limit
             waiting.clear()

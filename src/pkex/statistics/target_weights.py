@@ -113,14 +113,15 @@ class HSICWeights(Weights):
     def held(self, n_jobs: int | None = 1) -> Iterator[None]:
         """Keep all weights in memory for a while, unless they are too many."""
         count = len(self.targets)
-        self._is_held = count * count <= _KEPT
-        if self._is_held and not cluster_width(n_jobs):
+        is_short = count * count <= _KEPT
+        if is_short and not cluster_width(n_jobs):
             matrix = np.empty((count, count))
             sums = list(run_in_order(partial(self._write_strip, matrix), self._strips(), n_jobs))
             # as attributes they are found in place of the lazy ones
             self.__dict__.setdefault("_centring", self._centre(sums))
             list(run_in_order(partial(self._centre_strip, matrix), self._strips(), n_jobs))
             self.__dict__["_matrix"] = matrix
+        self._is_held = is_short
         try:
             yield
         finally:
