@@ -82,7 +82,7 @@ class _AllPairsDisplay(PairTableDisplay):
             main = np.abs(main).mean(axis=0)
             title = f"mean |{interactions.index}| of {count} rows"
         else:
-            row = self._position(row or 0, "row", "plot of interactions")
+            row = self._position(0 if row is None else row, "row", "plot of interactions")
             pairs, main = np.asarray(interactions.pairs)[row], main[row]
             title = f"{interactions.index} of row {interactions.row_names[row]}"
             if interactions.explained != "prediction":

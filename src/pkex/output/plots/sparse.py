@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
+from pkex._util.validation import brief
 from pkex.output import palette
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import REST, stored_entries
@@ -102,7 +103,10 @@ class SparsePlots(ExplanationPlots):
         <TextPlot of 10 letters, 2 tokens>
         """
         explanation = self._given.select_output(output, "plot.text")
-        [row] = select([row], [Axis("row", len(explanation))])[0].tolist()
+        [places] = select(row, [Axis("row", len(explanation))])
+        if len(places) != 1:
+            raise IndexError(f"plot.text shows one row; got {brief(row)}.")
+        row = int(places[0])
         known = None if explanation.texts is None else explanation.texts[row]
         letters = known if text is None else text
         if letters is None:
