@@ -7,10 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Cells", "Floats", "Indices", "Players", "SparseTable", "TableLike"]
+__all__ = ["Cells", "Floats", "Indices", "Places", "Players", "SparseTable", "TableLike"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Places = NDArray[np.int32]
+"""Short numbers, which compiled loops look up with."""
 Cells = NDArray[Any]
 """Of a column of a table: numbers, texts, dates or anything else."""
 Players = tuple[tuple[int, ...], ...]

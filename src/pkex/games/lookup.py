@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Places
 from pkex.games.backend import native
 from pkex.games.threads import workspace
 
-__all__ = ["Places", "contract_looked_up", "contract_sets", "sum_sizes"]
+__all__ = ["contract_looked_up", "contract_sets", "sum_sizes"]
 
 
 _SETS = 256  # weight sets made at once
 _WEIGHTS = 2**21  # and weights of all of these: 16 MiB
-
-Places = NDArray[np.int32]
 
 
 def contract_looked_up(matrix: Floats, left: Places, right: Places, values: Floats) -> Floats:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.normal_form import Power
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerGame", "Series"]
 
-Places = NDArray[np.intp]
 Series = list[Floats]  # the coefficients of u, u^2, ...
 
 _ENTRIES = 2**18  # contributions of a block that are held at once
@@ -85,7 +84,7 @@ class PowerGame:
         return cls(power, len(players), *cls.gather(power, players), rule)
 
     @staticmethod
-    def gather(power: Power, players: Players) -> tuple[Places, Places, Places]:
+    def gather(power: Power, players: Players) -> tuple[Indices, Indices, Indices]:
         """Return the columns of the power player by player, where they begin, and the players."""
         covered = set(power.columns)
         inside = [[column for column in player if column in covered] for player in players]

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_cell, format_number, is_missing, is_number, others_name
-from pkex._util.types import Floats
+from pkex._util.types import Cells, Floats
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -35,8 +35,6 @@ _TAILS = (0.005, 0.02, 0.05)  # shares of the rows at either end that bins may l
 _SQUEEZED = 2.5  # how much wider all numbers may be than most of them
 _SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-Cells = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

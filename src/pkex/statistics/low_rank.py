@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pkex._util.types import Floats, Indices
-from pkex.games.lookup import Places, contract_looked_up
+from pkex._util.types import Floats, Indices, Places
+from pkex.games.lookup import contract_looked_up
 from pkex.games.permutations import EQUAL, PermutedSums
 from pkex.games.threads import raise_if_cancelled, run_in_order
 from pkex.kernels.low_rank import ACCEPTED, find_roots, is_definite

@@ -16,8 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.types import Floats, Indices
-from pkex.games.lookup import Places
+from pkex._util.types import Floats, Indices, Places
 from pkex.games.threads import workspace
 
 __all__ = [

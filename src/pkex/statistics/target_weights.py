@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats, Indices
-from pkex.games.lookup import Places, contract_looked_up, contract_sets
+from pkex._util.types import Floats, Indices, Places
+from pkex.games.lookup import contract_looked_up, contract_sets
 from pkex.games.threads import cluster_width, run_in_order
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.low_rank import ACCEPTED, find_root
